@@ -1,0 +1,3 @@
+from channels.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""Pure drawing: a view in, card JSON out, in Chinese and English.
+
+This floor knows Feishu's card schema 2.0, its budgets (28 000 bytes, 200 elements, 3 tables a card) and the texts that
+people read. It knows nothing of sending. The same view always gives the same bytes.
+"""

@@ -1,0 +1,124 @@
+"""What a person sees of a turn, as a value, and how it moves.
+
+A turn's row in the domain file goes through these states (table TURN_STATES; the README's diagram is made from it):
+
+  queued   admitted, its effects are intents, the agent has not started. May be started again under the next start epoch.
+  entered  the agent may have done something. Never run again without evidence from the session log.
+  unknown  an older boot had entered it; repair will end it.
+  ended    it has an outcome; delivery shows it.
+
+`View` is the other half: the fold of the agent's events, from which `cards` draws. `advance` is total: an event that
+does not fit (an update of an unknown tool) changes nothing.
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import assert_never
+
+from channels.rules.agent_event import (
+    AgentEvent,
+    Ended,
+    Outcome,
+    PlanUpdated,
+    ReasoningDelta,
+    TextDelta,
+    ToolCalled,
+    ToolStatus,
+    ToolUpdated,
+    UsageReported,
+)
+
+TURN_STATES: dict[str, frozenset[str]] = {
+    "queued": frozenset({"entered", "ended", "unknown"}),
+    "entered": frozenset({"ended", "unknown"}),
+    "unknown": frozenset({"ended"}),
+    "ended": frozenset(),
+}
+
+
+class Phase(StrEnum):
+    """What the card's header says."""
+
+    WAITING = "waiting"  # queued behind another turn of the session
+    THINKING = "thinking"  # entered, nothing to read yet
+    REPLYING = "replying"
+    DONE = "done"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+RUNNING = frozenset({Phase.WAITING, Phase.THINKING, Phase.REPLYING})
+
+PHASE_OF_OUTCOME: dict[Outcome, Phase] = {
+    Outcome.COMPLETED: Phase.DONE,
+    Outcome.MAX_TOKENS: Phase.DONE,
+    Outcome.STOPPED: Phase.STOPPED,
+    Outcome.FAILED: Phase.FAILED,
+    Outcome.INTERRUPTED: Phase.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    tool_id: str
+    title: str
+    kind: str = "other"
+    arguments: str = ""
+    status: ToolStatus = ToolStatus.RUNNING
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that a card of this turn shows. `answer` is Markdown as the agent wrote it."""
+
+    turn_id: str
+    phase: Phase = Phase.THINKING
+    outcome: Outcome | None = None
+    answer: str = ""
+    reasoning: str = ""
+    tools: tuple[Tool, ...] = ()
+    plan: tuple[tuple[str, str], ...] = ()
+    usage: UsageReported = field(default_factory=UsageReported)
+    duration_ms: int = 0
+    agent: str = ""
+    error: str = ""
+    stopping: bool = False
+
+
+def advance(view: View, event: AgentEvent) -> View:
+    """The view after `event`."""
+    match event:
+        case TextDelta(text):
+            return replace(view, answer=view.answer + text, phase=Phase.REPLYING if text else view.phase)
+        case ReasoningDelta(text):
+            return replace(view, reasoning=view.reasoning + text)
+        case ToolCalled(tool_id, title, kind, arguments):
+            others = tuple(tool for tool in view.tools if tool.tool_id != tool_id)
+            return replace(view, tools=(*others, Tool(tool_id, title, kind, arguments)))
+        case ToolUpdated(tool_id, status, output):
+            return replace(view, tools=tuple(_updated(tool, tool_id, status, output) for tool in view.tools))
+        case PlanUpdated(entries):
+            return replace(view, plan=entries)
+        case UsageReported():
+            return replace(view, usage=event)
+        case Ended(outcome, error):
+            return finished(view, outcome, error)
+        case _:
+            assert_never(event)
+
+
+def finished(view: View, outcome: Outcome, error: str = "") -> View:
+    """The view of a turn that has ended; tools that never reported back are shown as failed."""
+    tools = tuple(
+        replace(tool, status=ToolStatus.FAILED) if tool.status in (ToolStatus.PENDING, ToolStatus.RUNNING) else tool
+        for tool in view.tools
+    )
+    return replace(view, phase=PHASE_OF_OUTCOME[outcome], outcome=outcome, error=error, tools=tools)
+
+
+def _updated(tool: Tool, tool_id: str, status: ToolStatus, output: str) -> Tool:
+    if tool.tool_id != tool_id:
+        return tool
+    return replace(tool, status=status, output=output or tool.output)
