@@ -1,0 +1,232 @@
+"""Every setting, its type and its default. The one list: config/example.toml and the loader are compared with it.
+
+Models are frozen and strict (no "5" for 5) and know no key that the code does not use. Each check here needs nothing
+but the settings themselves; whether a secret is there or a port is free shows when it is used.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Strict,
+    Tag,
+    ValidationInfo,
+)
+from pydantic_core import PydanticCustomError
+
+from channels.config.references import HOW_TO_WRITE, Reference, Secret, SecretSource, parse_reference
+
+UNIX_SOCKET_PATH_BYTES = 107  # sun_path of Linux, without its closing zero
+AGENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+
+
+def _fault(text: str) -> PydanticCustomError:
+    return PydanticCustomError("setting", "{text}", {"text": text})
+
+
+def _folder(info: ValidationInfo) -> Path:
+    """Relative paths belong to the folder of the settings file, handed over as the validation's context."""
+    return Path(info.context["folder"]) if info.context else Path.cwd()
+
+
+def _read_secret(value: Any, info: ValidationInfo) -> SecretSource:
+    if isinstance(value, Reference | Secret):
+        return value
+    reference = parse_reference(value, _folder(info)) if isinstance(value, str) else None
+    if reference is None:
+        raise _fault(f"must not hold the secret itself; {HOW_TO_WRITE}")
+    return reference
+
+
+def _read_path(value: Any, info: ValidationInfo) -> Path:
+    if not isinstance(value, str | Path) or not str(value).strip():
+        raise _fault("must be a path in quotes")
+    return _folder(info) / Path(value).expanduser()
+
+
+def _read_address(value: Any) -> str:
+    if not isinstance(value, str) or urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
+        raise _fault('must be an address such as "https://host" or "http://host:port/path"')
+    if urlsplit(value).password:
+        raise _fault(f"must not hold a password; {HOW_TO_WRITE}")
+    return value.rstrip("/")
+
+
+def _read_domain(value: Any) -> str:
+    if value in ("feishu", "lark"):
+        return str(value)
+    try:
+        return _read_address(value)
+    except PydanticCustomError:
+        raise _fault('must be "feishu", "lark" or an address such as "http://127.0.0.1:8800"') from None
+
+
+def _read_proxy(value: Any, info: ValidationInfo) -> str | SecretSource:
+    if isinstance(value, Reference | Secret):
+        return value
+    if value == "":
+        return ""
+    reference = parse_reference(value, _folder(info)) if isinstance(value, str) else None
+    return reference or _read_address(value)
+
+
+def _read_access_mode(value: Any) -> Any:
+    if value == "approval":
+        raise _fault('is "approval", which this version does not have yet; "open" is the only mode')
+    return value
+
+
+SecretSetting = Annotated[Reference | Secret, BeforeValidator(_read_secret)]
+PathSetting = Annotated[Path, BeforeValidator(_read_path)]
+Address = Annotated[str, BeforeValidator(_read_address)]
+Domain = Annotated[str, BeforeValidator(_read_domain)]
+Proxy = Annotated[str | Reference | Secret, BeforeValidator(_read_proxy)]
+Names = Annotated[tuple[str, ...], Strict(False)]
+Gaps = Annotated[tuple[Annotated[int, Field(ge=0, le=60_000)], ...], Strict(False), Field(min_length=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+class FeishuSettings(_Section):
+    app_id: Annotated[str, Field(min_length=1)]
+    app_secret: SecretSetting
+    domain: Domain = "feishu"
+    proxy: Proxy = ""
+    request_timeout_s: Seconds = 10.0
+    rate_limits: bool = True
+
+
+class StoreSettings(_Section):
+    path: PathSetting = Field(default="channels.db", validate_default=True)
+
+
+class UiSettings(_Section):
+    language: Literal["zh", "en"] = "zh"
+
+
+class AccessSettings(_Section):
+    mode: Annotated[Literal["open"], BeforeValidator(_read_access_mode)] = "open"
+    admins: Names = ()
+
+
+class ChatSettings(_Section):
+    dm: Literal["all", "users", "off"] = "all"
+    dm_users: Names = ()
+    respond_to_all: bool = False
+    allow_bots: bool = False
+
+
+class TopicSettings(_Section):
+    private: Literal["topic", "chat"] = "topic"
+    group: Literal["topic", "chat"] = "topic"
+
+
+class TurnSettings(_Section):
+    agent: str = ""
+    max_running: Annotated[int, Field(ge=1, le=1000)] = 8
+    time_limit_s: Seconds = 1800.0
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 20.0
+
+
+class CardSettings(_Section):
+    streaming: bool = True
+    frame_gaps_ms: Gaps = (0, 250, 400, 600, 800, 1000)
+
+
+class DemoAgentSettings(_Section):
+    kind: Literal["demo"]
+    pace: Annotated[float, Field(ge=0, le=100)] = 1.0
+
+
+class OpenAiAgentSettings(_Section):
+    kind: Literal["openai"]
+    base_url: Address
+    model: Annotated[str, Field(min_length=1)]
+    api_key: SecretSetting | None = None
+    system_prompt: str = ""
+    proxy: Proxy = ""
+    connect_timeout_s: Seconds = 10.0
+    first_token_timeout_s: Seconds = 120.0
+    between_tokens_timeout_s: Seconds = 60.0
+    history_characters: Annotated[int, Field(ge=0)] = 60_000
+    max_answer_tokens: Annotated[int, Field(ge=0)] = 0
+
+
+AGENT_KINDS: dict[str, type[_Section]] = {"demo": DemoAgentSettings, "openai": OpenAiAgentSettings}
+
+
+def _kind_of(value: Any) -> Any:
+    return value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+
+
+AgentSettings = Annotated[
+    Annotated[DemoAgentSettings, Tag("demo")] | Annotated[OpenAiAgentSettings, Tag("openai")], Discriminator(_kind_of)
+]
+
+
+class WebSettings(_Section):
+    enabled: bool = True
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8787
+
+
+class ControlSettings(_Section):
+    socket: PathSetting | None = None
+
+
+class ConnectionKnobs(_Section):
+    discovery_timeout_s: Seconds = 10.0
+    ack_limit_s: Annotated[float, Field(gt=0, lt=3)] = 2.5
+    missed_pongs: Annotated[int, Field(ge=1, le=20)] = 2
+    first_jitter_s: Annotated[float, Field(ge=0, le=600)] = 3.0
+    reconnect_cap_s: Seconds = 60.0
+    fatal_retry_s: Seconds = 300.0
+    max_in_flight: Count = 1000
+
+
+class LogSettings(_Section):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "console"] = "json"
+
+
+def _demo_agents() -> dict[str, Any]:
+    return {"demo": DemoAgentSettings(kind="demo")}
+
+
+class Settings(_Section):
+    """All settings of one service. Build it with `loading.load_settings` or `loading.build_settings`."""
+
+    feishu: FeishuSettings = Field(default_factory=dict, validate_default=True)
+    store: StoreSettings = Field(default_factory=dict, validate_default=True)
+    ui: UiSettings = UiSettings()
+    access: AccessSettings = AccessSettings()
+    chat: ChatSettings = ChatSettings()
+    topics: TopicSettings = TopicSettings()
+    turns: TurnSettings = TurnSettings()
+    cards: CardSettings = CardSettings()
+    agents: dict[str, AgentSettings] = Field(default_factory=_demo_agents)
+    web: WebSettings = WebSettings()
+    control: ControlSettings = ControlSettings()
+    connection: ConnectionKnobs = ConnectionKnobs()
+    log: LogSettings = LogSettings()
+
+    @property
+    def agent_name(self) -> str:
+        """The agent that answers where nobody chose one: `turns.agent`, else the first that is configured."""
+        return self.turns.agent or next(iter(self.agents))
+
+    @property
+    def control_socket(self) -> Path:
+        """`control.socket`, else beside the domain file."""
+        return self.control.socket or self.store.path.with_name(self.store.path.name + ".sock")
