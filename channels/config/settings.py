@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from channels.config.references import HOW_TO_WRITE, Reference, Secret, SecretSource, parse_reference
+from channels.rules.pace import FRAME_GAPS_MS
 
 UNIX_SOCKET_PATH_BYTES = 107  # sun_path of Linux, without its closing zero
 AGENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -141,7 +142,7 @@ class TurnSettings(_Section):
 
 class CardSettings(_Section):
     streaming: bool = True
-    frame_gaps_ms: Gaps = (0, 250, 400, 600, 800, 1000)
+    frame_gaps_ms: Gaps = FRAME_GAPS_MS
 
 
 class DemoAgentSettings(_Section):
