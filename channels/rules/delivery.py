@@ -1,0 +1,188 @@
+"""Intents, and what to do with the answer to an attempt.
+
+An intent is one visible effect with its own uuid. `settle_failure` says what an answer that is not success means:
+
+  certain and passing   → Wait                     same uuid, same content
+  certain and final     → a last state, or another way (LeaveThread, ToChat, PatchLane, TextLane, MaskMail, Jump)
+  unknown               → Wait with `unsure`, inside the uuid window; then a visible `unknown`
+
+Another way is taken only when no attempt of this intent was unsure: a message that may already be there is never
+said again in other words.
+"""
+
+from dataclasses import dataclass, replace
+
+from channels.errors import ApiRefused, CodeKind, OutcomeUnknown, RetryLater
+from channels.ids import ChatId, IntentId, SendUuid, TurnId
+from channels.rules.retry import CARD_LIFE_MS, CLOSING_CAP_MS, UUID_WINDOW_MS, backoff_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One row of the outbox before it is written.
+
+    `op` is what the sender does: create (a card entity), reply, send, close (the last update of a card), notice (a
+    stand-alone reply card), add / remove (a reaction). `payload` is JSON text whose shape belongs to the op.
+    """
+
+    intent_id: IntentId
+    kind: str
+    op: str
+    lane: str
+    chat_id: ChatId
+    target: str
+    payload: str
+    uuid: SendUuid
+    turn_id: TurnId | None = None
+    segment: int = 0
+    terminal: bool = False
+    successor_of: IntentId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One committed attempt: the intent as it stands, what its card and reaction have become by now."""
+
+    intent: Intent
+    attempts: int
+    first_attempt_at: int
+    unsure: bool
+    created_at: int
+    mode: str = "card"
+    card_id: str | None = None
+    message_id: str | None = None
+    reaction_id: str | None = None
+    in_thread: bool = False
+    sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    after_ms: int
+    unsure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """A last state: done, gone, refused, unknown, expired."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveThread:
+    """A successor outside the thread (chat route)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToChat:
+    """A successor as a new message to the chat: the message to reply to is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchLane:
+    """No CardKit entity: the reply carries the card itself, updates are patches."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLane:
+    """The card is refused: the answer goes as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskMail:
+    """A successor with e-mail addresses masked (once)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The card's sequence is behind: jump ahead, then the same request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dissolve:
+    """The chat is gone for us: every pending intent of this lane is gone too."""
+
+
+Step = Wait | Last | LeaveThread | ToChat | PatchLane | TextLane | MaskMail | Jump | Dissolve
+
+SAYING = frozenset({"reply", "send", "notice"})  # ops that make a message
+JUMPS_AT_MOST = 5
+DEPTH_AT_MOST = 5  # successors of successors
+MASKED = '"masked":true'  # stands in the payload of a successor whose e-mail addresses are masked
+
+
+def settle_failure(
+    attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown, now: int, random: float
+) -> Step:
+    """What follows from a failed attempt."""
+    closing = attempt.intent.op == "close"
+    cap = CLOSING_CAP_MS if closing else 60_000
+    match error:
+        case OutcomeUnknown():
+            return _unknown(attempt, now, backoff_ms(attempt.attempts, random, cap))
+        case RetryLater(after_ms=after_ms):
+            if closing and now - attempt.created_at > CARD_LIFE_MS:
+                return Last("expired")
+            if attempt.unsure and now - attempt.first_attempt_at > UUID_WINDOW_MS and not closing:
+                return Last("unknown")
+            return Wait(max(after_ms, backoff_ms(attempt.attempts, random, cap)) if after_ms == 0 else after_ms)
+        case ApiRefused():
+            return _refused(attempt, error.kind, backoff_ms(attempt.attempts, random, cap))
+
+
+def _unknown(attempt: Attempt, now: int, wait_ms: int) -> Step:
+    """The same uuid again while Feishu remembers it. What has no uuid (a patch, a reaction) is harmless to repeat."""
+    limit = UUID_WINDOW_MS if attempt.intent.op in SAYING else CARD_LIFE_MS
+    if now - attempt.first_attempt_at > limit:
+        return Last("unknown")
+    return Wait(wait_ms, unsure=True)
+
+
+def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int) -> Step:
+    op = attempt.intent.op
+    switchable = not attempt.unsure and depth(attempt.intent) < DEPTH_AT_MOST
+    match kind:
+        case CodeKind.REPEATED_UUID:
+            return Last("done")
+        case CodeKind.CHAT_GONE:
+            return Dissolve()
+        case CodeKind.EXPIRED:
+            return Last("expired")
+        case CodeKind.IN_FLIGHT | CodeKind.CARD_BUSY | CodeKind.RATE | CodeKind.SERVER | CodeKind.TOKEN:
+            return Wait(wait_ms)
+        case CodeKind.MONTHLY_QUOTA:
+            return Wait(max(wait_ms, 60_000))
+        case CodeKind.MESSAGE_GONE if op in ("reply", "notice") and not attempt.unsure:
+            return ToChat()
+        case CodeKind.MESSAGE_GONE:
+            return Last("gone")
+        case CodeKind.NO_THREAD if op in ("reply", "notice") and attempt.in_thread and not attempt.unsure:
+            return LeaveThread()
+        case CodeKind.SEQUENCE if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
+            return Jump()
+        case CodeKind.STREAMING_CLOSED if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
+            return Jump()
+        case CodeKind.AUDIT if op == "close" and MASKED not in attempt.intent.payload:
+            return MaskMail()
+        case _ if op == "create":
+            return PatchLane()
+        case _ if op == "close" and attempt.mode == "card" and switchable:
+            return TextLane()
+        case _ if op == "reply" and attempt.mode == "card" and switchable:
+            return TextLane()
+        case _:
+            return Last("refused")
+
+
+def successor(intent: Intent, uuid: SendUuid, **changes: object) -> Intent:
+    """The same effect another way: a new intent with a new uuid, which remembers what it stands for."""
+    base = intent.intent_id.partition("~")[0]
+    name = IntentId(f"{base}~{depth(intent) + 1}")
+    fresh = replace(intent, intent_id=name, uuid=uuid, successor_of=intent.intent_id)
+    return replace(fresh, **changes)  # type: ignore[arg-type]
+
+
+def depth(intent: Intent) -> int:
+    """How many other ways were tried before this one."""
+    return int(intent.intent_id.partition("~")[2] or 0)

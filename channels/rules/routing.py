@@ -1,0 +1,145 @@
+"""Where a message goes, decided from facts that one transaction has read.
+
+Order of the questions (the first that answers wins):
+
+  1. recalled before it was decided                     → Drop
+  2. its thread has a tombstone                         → Refuse (expired topic)
+  3. its thread has a route                             → Continue there, no mention needed
+  4. it hangs under the message of a claim              → AwaitEstablishing, whoever sent it
+  5. a group, and the bot is not mentioned              → Drop
+  6. no thread, and this person has a chat route        → Continue there
+  7. this person is establishing a session here         → AwaitEstablishing
+  8. otherwise                                          → Start
+
+`drop_at_the_door` holds the static facts that need no table: they are checked before the accept commit, which records
+the reason. Only `thread_id` means topic; a quote (root_id without thread_id) is context, not a place.
+"""
+
+from dataclasses import dataclass, field
+
+from channels.ids import ConversationKey, MessageId, SessionId, UserId
+from channels.rules.message import Envelope, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings that routing depends on."""
+
+    bot_open_id: str = ""
+    app_id: str = ""
+    dm: str = "all"  # all | users | off
+    dm_users: frozenset[UserId] = frozenset()
+    respond_to_all: bool = False
+    allow_bots: bool = False
+    topic_in_private: bool = True
+    topic_in_group: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RouteFact:
+    key: ConversationKey
+    session_id: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the domain file says about this message's surroundings."""
+
+    recalled: bool = False
+    tombstoned: bool = False
+    thread_route: RouteFact | None = None
+    chat_route: RouteFact | None = None
+    claim_of_root: MessageId | None = None  # a claim whose message is this message's root
+    claim_of_sender: MessageId | None = None  # an open claim of this person in this chat
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer with a refusal card of this kind: expired, dm_off."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Kept for an access request (outside its conversation's order)."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Not yet: a forward that may get its comment within seconds."""
+
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    route: RouteFact
+    in_thread: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitEstablishing:
+    claim: MessageId
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A new session; its card opens a topic (or stays in the message's own) when `in_thread`."""
+
+    in_thread: bool
+    chat_key: ConversationKey = field(default=ConversationKey(""))
+
+
+Decision = Drop | Refuse | Keep | Hold | Continue | AwaitEstablishing | Start
+
+
+def drop_at_the_door(envelope: Envelope, policy: Policy) -> str | None:
+    """The reason to record this message without looking further, or None."""
+    sender = envelope.sender
+    if sender.open_id and sender.open_id in (policy.bot_open_id, policy.app_id):
+        return "own_message"
+    if sender.kind != "user" and not policy.allow_bots:
+        return "bot_sender"
+    if envelope.chat_type not in ("p2p", "group"):
+        return "chat_type"
+    if envelope.empty:
+        return "empty"
+    if envelope.chat_type == "p2p" and policy.dm == "off":
+        return "dm_off"
+    if envelope.chat_type == "p2p" and policy.dm == "users" and sender.user_id not in policy.dm_users:
+        return "dm_user"
+    return None
+
+
+def decide(message: Message, facts: Facts, policy: Policy) -> Decision:
+    """What to do with an accepted message (commands have been taken out before)."""
+    envelope = message.envelope
+    if facts.recalled:
+        return Drop("recalled")
+    if facts.tombstoned:
+        return Refuse("expired")
+    if facts.thread_route is not None:
+        return Continue(facts.thread_route, in_thread=True)
+    if facts.claim_of_root is not None:
+        return AwaitEstablishing(facts.claim_of_root)
+    if envelope.chat_type == "group" and not is_addressed(message, policy):
+        return Drop("not_mentioned")
+    if envelope.thread_id is None and facts.chat_route is not None:
+        return Continue(facts.chat_route, in_thread=False)
+    if facts.claim_of_sender is not None:
+        return AwaitEstablishing(facts.claim_of_sender)
+    topics = policy.topic_in_private if envelope.chat_type == "p2p" else policy.topic_in_group
+    return Start(in_thread=topics or envelope.thread_id is not None, chat_key=envelope.chat_key)
+
+
+def is_addressed(message: Message, policy: Policy) -> bool:
+    """Whether a group message speaks to the bot."""
+    return message.mentioned_bot or (message.mentioned_all and policy.respond_to_all)

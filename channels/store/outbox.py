@@ -1,0 +1,202 @@
+"""Tables `outbox` and `sent_cards`: every effect before it happens, and what people were shown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
+from channels.rules.delivery import Intent
+from channels.store.tx import Tx
+
+_ROW = (
+    "intent_id, kind, op, lane, chat_id, target, payload, uuid, turn_id, segment, terminal, successor_of,"
+    " state, attempts, unsure, first_attempt_at, next_attempt_at, created_at"
+)
+ADD_INTENT = """
+INSERT INTO outbox (intent_id, kind, op, lane, turn_id, segment, chat_id, target, payload, uuid, terminal, state,
+                    next_attempt_at, successor_of, created_at)
+VALUES (:intent_id, :kind, :op, :lane, :turn_id, :segment, :chat_id, :target, :payload, :uuid, :terminal, 'pending',
+        :due_at, :successor_of, :now)
+"""
+SELECT_HEAD = f"SELECT {_ROW} FROM outbox WHERE lane = :lane AND state = 'pending' ORDER BY seq LIMIT 1"
+SELECT_ROW = f"SELECT {_ROW} FROM outbox WHERE intent_id = :intent_id"
+SELECT_OF_TURN = f"SELECT {_ROW} FROM outbox WHERE turn_id = :turn_id ORDER BY seq"
+SELECT_DUE_LANES = """
+SELECT lane FROM outbox AS mine WHERE state = 'pending' AND next_attempt_at <= :now AND NOT EXISTS (
+  SELECT 1 FROM outbox AS earlier WHERE earlier.lane = mine.lane AND earlier.state = 'pending'
+  AND earlier.seq < mine.seq) ORDER BY seq LIMIT :limit
+"""
+NEXT_DUE = "SELECT min(next_attempt_at) FROM outbox WHERE state = 'pending' AND next_attempt_at > :now"
+BEGIN_ATTEMPT = """
+UPDATE outbox SET attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, :now)
+WHERE intent_id = :intent_id AND state = 'pending'
+"""
+SET_LAST = """
+UPDATE outbox SET state = :state, result = :result, last_error = coalesce(:error, last_error), ended_at = :now
+WHERE intent_id = :intent_id AND state = 'pending'
+"""
+SET_WAIT = """
+UPDATE outbox SET next_attempt_at = :due_at, last_error = :error, unsure = max(unsure, :unsure)
+WHERE intent_id = :intent_id AND state = 'pending'
+"""
+DISSOLVE_LANE = """
+UPDATE outbox SET state = 'gone', last_error = :error, ended_at = :now WHERE lane = :lane AND state = 'pending'
+"""
+SUPERSEDE_UNSENT = """
+UPDATE outbox SET state = 'superseded', ended_at = :now
+WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0
+"""
+COUNT_OPEN_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1 AND state = 'pending'"
+COUNT_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1"
+COUNT_BY_STATE = "SELECT state, count(*), min(created_at) FROM outbox WHERE state IN ('pending', 'unknown') GROUP BY state"
+FORGET_ENDED = "DELETE FROM outbox WHERE ended_at < :before AND state <> 'unknown'"
+PUT_SENT = """
+INSERT INTO sent_cards (message_id, turn_id, segment, chat_id, text, at)
+VALUES (:message_id, :turn_id, :segment, :chat_id, :text, :now)
+ON CONFLICT (message_id) DO UPDATE SET text = excluded.text, at = excluded.at
+"""
+SELECT_SENT = "SELECT text FROM sent_cards WHERE message_id = :message_id"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    intent: Intent
+    state: str
+    attempts: int
+    unsure: bool
+    first_attempt_at: int | None
+    next_attempt_at: int
+    created_at: int
+
+
+def _from_row(row: tuple[Any, ...]) -> OutboxRow:
+    intent = Intent(
+        intent_id=IntentId(row[0]),
+        kind=row[1],
+        op=row[2],
+        lane=row[3],
+        chat_id=ChatId(row[4]),
+        target=row[5],
+        payload=row[6],
+        uuid=SendUuid(row[7]),
+        turn_id=TurnId(row[8]) if row[8] else None,
+        segment=row[9],
+        terminal=bool(row[10]),
+        successor_of=IntentId(row[11]) if row[11] else None,
+    )
+    return OutboxRow(intent, row[12], row[13], bool(row[14]), row[15], row[16], row[17])
+
+
+def _values(intent: Intent, now: int, due_at: int) -> dict[str, object]:
+    return {
+        "intent_id": intent.intent_id,
+        "kind": intent.kind,
+        "op": intent.op,
+        "lane": intent.lane,
+        "turn_id": intent.turn_id,
+        "segment": intent.segment,
+        "chat_id": intent.chat_id,
+        "target": intent.target,
+        "payload": intent.payload,
+        "uuid": intent.uuid,
+        "terminal": int(intent.terminal),
+        "successor_of": intent.successor_of,
+        "due_at": due_at,
+        "now": now,
+    }
+
+
+def add_intents(tx: Tx, intents: Iterable[Intent], now: int) -> None:
+    """Effects that will happen. Raises sqlite3.IntegrityError when an intent id or a uuid is there already."""
+    for intent in intents:
+        tx.execute(ADD_INTENT, _values(intent, now, now))
+
+
+def head_of_lane(tx: Tx, lane: str) -> OutboxRow | None:
+    """The first pending intent of a lane, due or not."""
+    row = tx.row(SELECT_HEAD, {"lane": lane})
+    return _from_row(row) if row else None
+
+
+def find_intent(tx: Tx, intent_id: IntentId) -> OutboxRow | None:
+    row = tx.row(SELECT_ROW, {"intent_id": intent_id})
+    return _from_row(row) if row else None
+
+
+def intents_of_turn(tx: Tx, turn_id: TurnId) -> list[OutboxRow]:
+    return [_from_row(row) for row in tx.rows(SELECT_OF_TURN, {"turn_id": turn_id})]
+
+
+def due_lanes(tx: Tx, now: int, limit: int) -> list[str]:
+    """Lanes whose first pending intent is due, oldest first."""
+    return [row[0] for row in tx.rows(SELECT_DUE_LANES, {"now": now, "limit": limit})]
+
+
+def next_due_at(tx: Tx, now: int) -> int | None:
+    """When the next waiting intent becomes due."""
+    row = tx.row(NEXT_DUE, {"now": now})
+    return row[0] if row else None
+
+
+def begin_attempt(tx: Tx, intent_id: IntentId, now: int) -> bool:
+    """Committed before every send. False when the intent is no longer pending."""
+    return tx.execute(BEGIN_ATTEMPT, {"intent_id": intent_id, "now": now}) == 1
+
+
+def set_last(tx: Tx, intent_id: IntentId, state: str, result: str | None, error: str | None, now: int) -> bool:
+    """A last state. Guarded: False when it has one."""
+    values = {"intent_id": intent_id, "state": state, "result": result, "error": error, "now": now}
+    return tx.execute(SET_LAST, values) == 1
+
+
+def set_wait(tx: Tx, intent_id: IntentId, due_at: int, error: str, unsure: bool) -> bool:
+    values = {"intent_id": intent_id, "due_at": due_at, "error": error, "unsure": int(unsure)}
+    return tx.execute(SET_WAIT, values) == 1
+
+
+def supersede(tx: Tx, old: Intent, new: Intent, error: str, now: int) -> None:
+    """Another way for the same effect, in the old one's place in its lane."""
+    tx.execute(
+        SET_LAST, {"intent_id": old.intent_id, "state": "superseded", "result": None, "error": error, "now": now}
+    )
+    tx.execute(ADD_INTENT, _values(new, now, now))
+
+
+def supersede_unsent(tx: Tx, intent_id: IntentId, now: int) -> bool:
+    """Take back an intent that was certainly never sent (attempts = 0)."""
+    return tx.execute(SUPERSEDE_UNSENT, {"intent_id": intent_id, "now": now}) == 1
+
+
+def dissolve_lane(tx: Tx, lane: str, error: str, now: int) -> int:
+    """Nothing of this lane can reach anybody any more."""
+    return tx.execute(DISSOLVE_LANE, {"lane": lane, "error": error, "now": now})
+
+
+def terminals_settled(tx: Tx, turn_id: TurnId) -> bool:
+    """Whether the turn has terminal intents and all of them have a last state."""
+    pending = tx.row(COUNT_OPEN_TERMINALS, {"turn_id": turn_id})
+    total = tx.row(COUNT_TERMINALS, {"turn_id": turn_id})
+    return bool(total and total[0] > 0 and pending and pending[0] == 0)
+
+
+def waiting(tx: Tx) -> dict[str, tuple[int, int]]:
+    """Pending and unknown intents: (how many, made when at the earliest)."""
+    return {state: (count, oldest) for state, count, oldest in tx.rows(COUNT_BY_STATE)}
+
+
+def forget_ended(tx: Tx, before: int) -> int:
+    """Retention. Unknown outcomes stay visible."""
+    return tx.execute(FORGET_ENDED, {"before": before})
+
+
+def put_sent(
+    tx: Tx, message_id: MessageId, turn_id: TurnId | None, segment: int, chat_id: ChatId, text: str, now: int
+) -> None:
+    """What a card of ours shows, in text form: Feishu never returns it."""
+    values = {"message_id": message_id, "turn_id": turn_id, "segment": segment, "chat_id": chat_id, "text": text}
+    tx.execute(PUT_SENT, {**values, "now": now})
+
+
+def sent_text(tx: Tx, message_id: MessageId) -> str | None:
+    row = tx.row(SELECT_SENT, {"message_id": message_id})
+    return row[0] if row else None

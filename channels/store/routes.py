@@ -1,0 +1,159 @@
+"""Tables `routes`, `expired_routes`, `establishing`: which session a conversation belongs to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from channels.ids import ChatId, ClaimKey, ConversationKey, MessageId, OwnerEpoch, SessionId, TurnId, UserId
+from channels.store.tx import Tx
+
+_ROUTE = "key, session_id, chat_id, chat_type, sender_user_id, workspace_path, card_message_id, last_activity_at"
+SELECT_ROUTE = f"SELECT {_ROUTE} FROM routes WHERE key = :key"
+PUT_ROUTE = """
+INSERT INTO routes (key, session_id, chat_id, chat_type, sender_user_id, workspace_path, session_dir,
+                    card_message_id, created_at, last_activity_at)
+VALUES (:key, :session_id, :chat_id, :chat_type, :sender_user_id, :workspace_path, :workspace_path,
+        :card_message_id, :now, :now)
+ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, card_message_id = excluded.card_message_id,
+                                last_activity_at = excluded.last_activity_at
+"""
+TOUCH_ROUTE = """
+UPDATE routes SET last_activity_at = :now, card_message_id = coalesce(:card_message_id, card_message_id)
+WHERE key = :key AND session_id = :session_id
+"""
+DELETE_ROUTE = "DELETE FROM routes WHERE key = :key"
+COUNT_ROUTES = "SELECT count(*) FROM routes"
+SELECT_TOMBSTONE = "SELECT 1 FROM expired_routes WHERE thread_id = :key"
+_CLAIM = "message_id, key, turn_id, session_id, owner_epoch, state, due_at"
+OPEN_CLAIM = """
+INSERT INTO establishing (message_id, key, turn_id, session_id, owner_epoch, state, due_at)
+VALUES (:message_id, :key, :turn_id, :session_id, :owner_epoch, 'open', :due_at)
+"""
+SELECT_CLAIM_BY_KEY = f"SELECT {_CLAIM} FROM establishing WHERE key = :key AND state = 'open'"
+SELECT_CLAIM_BY_MESSAGE = f"SELECT {_CLAIM} FROM establishing WHERE message_id = :message_id"
+SELECT_CLAIM_BY_TURN = f"SELECT {_CLAIM} FROM establishing WHERE turn_id = :turn_id"
+SELECT_OVERDUE = f"SELECT {_CLAIM} FROM establishing WHERE state = 'open' AND due_at <= :now"
+SET_UNSURE = "UPDATE establishing SET state = 'unsure' WHERE message_id = :message_id AND state = 'open'"
+DELETE_CLAIM = "DELETE FROM establishing WHERE message_id = :message_id"
+REOWN_CLAIMS = "UPDATE establishing SET owner_epoch = :epoch, due_at = :due_at WHERE owner_epoch < :epoch"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    key: ConversationKey
+    session_id: SessionId
+    chat_id: ChatId
+    chat_type: str
+    sender_user_id: UserId
+    workspace_path: str
+    card_message_id: MessageId | None
+    last_activity_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A session being established for (chat, user) by the message whose reply will make the route."""
+
+    message_id: MessageId
+    key: ClaimKey
+    turn_id: TurnId
+    session_id: SessionId
+    owner_epoch: OwnerEpoch
+    state: str
+    due_at: int
+
+
+def _route(row: tuple[Any, ...] | None) -> Route | None:
+    return Route(*row) if row else None
+
+
+def _claim(row: tuple[Any, ...] | None) -> Claim | None:
+    return Claim(*row) if row else None
+
+
+def find_route(tx: Tx, key: ConversationKey) -> Route | None:
+    return _route(tx.row(SELECT_ROUTE, {"key": key}))
+
+
+def put_route(tx: Tx, route: Route, now: int) -> None:
+    """The conversation's route; a chat route that exists is pointed at the newer session."""
+    tx.execute(
+        PUT_ROUTE,
+        {
+            "key": route.key,
+            "session_id": route.session_id,
+            "chat_id": route.chat_id,
+            "chat_type": route.chat_type,
+            "sender_user_id": route.sender_user_id,
+            "workspace_path": route.workspace_path,
+            "card_message_id": route.card_message_id,
+            "now": now,
+        },
+    )
+
+
+def touch_route(
+    tx: Tx, key: ConversationKey, session_id: SessionId, card_message_id: MessageId | None, now: int
+) -> bool:
+    """Activity on a route that still points at this session."""
+    values = {"key": key, "session_id": session_id, "card_message_id": card_message_id, "now": now}
+    return tx.execute(TOUCH_ROUTE, values) == 1
+
+
+def delete_route(tx: Tx, key: ConversationKey) -> bool:
+    """`/new`: the next message of this conversation starts another session."""
+    return tx.execute(DELETE_ROUTE, {"key": key}) == 1
+
+
+def count_routes(tx: Tx) -> int:
+    row = tx.row(COUNT_ROUTES)
+    return int(row[0]) if row else 0
+
+
+def is_tombstoned(tx: Tx, key: ConversationKey) -> bool:
+    return tx.row(SELECT_TOMBSTONE, {"key": key}) is not None
+
+
+def open_claim(tx: Tx, claim: Claim) -> None:
+    """Raises sqlite3.IntegrityError when this (chat, user) is being established already."""
+    tx.execute(
+        OPEN_CLAIM,
+        {
+            "message_id": claim.message_id,
+            "key": claim.key,
+            "turn_id": claim.turn_id,
+            "session_id": claim.session_id,
+            "owner_epoch": claim.owner_epoch,
+            "due_at": claim.due_at,
+        },
+    )
+
+
+def claim_of_key(tx: Tx, key: ClaimKey) -> Claim | None:
+    """The open claim of this person in this chat."""
+    return _claim(tx.row(SELECT_CLAIM_BY_KEY, {"key": key}))
+
+
+def claim_of_message(tx: Tx, message_id: MessageId) -> Claim | None:
+    """The claim (open or unsure) that this message made."""
+    return _claim(tx.row(SELECT_CLAIM_BY_MESSAGE, {"message_id": message_id}))
+
+
+def claim_of_turn(tx: Tx, turn_id: TurnId) -> Claim | None:
+    return _claim(tx.row(SELECT_CLAIM_BY_TURN, {"turn_id": turn_id}))
+
+
+def overdue_claims(tx: Tx, now: int) -> list[Claim]:
+    return [Claim(*row) for row in tx.rows(SELECT_OVERDUE, {"now": now})]
+
+
+def set_unsure(tx: Tx, message_id: MessageId) -> bool:
+    """Close an open claim as a chat route while the reply's outcome stays unknown."""
+    return tx.execute(SET_UNSURE, {"message_id": message_id}) == 1
+
+
+def close_claim(tx: Tx, message_id: MessageId) -> bool:
+    return tx.execute(DELETE_CLAIM, {"message_id": message_id}) == 1
+
+
+def reown_claims(tx: Tx, epoch: OwnerEpoch, due_at: int) -> int:
+    return tx.execute(REOWN_CLAIMS, {"epoch": epoch, "due_at": due_at})

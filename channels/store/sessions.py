@@ -1,0 +1,110 @@
+"""Tables `sessions` and `session_events`: the numbered, append-only log of each session. Stats are folded from it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from channels.ids import ChatId, SessionId, TurnId, UserId
+from channels.store.tx import Tx
+
+INSERT_SESSION = """
+INSERT INTO sessions (session_id, chat_id, chat_type, user_id, agent, cwd, created_at)
+VALUES (:session_id, :chat_id, :chat_type, :user_id, :agent, :cwd, :now)
+"""
+SELECT_SESSION = """
+SELECT session_id, chat_id, chat_type, user_id, agent, cwd, created_at FROM sessions WHERE session_id = :session_id
+"""
+APPEND_EVENT = """
+INSERT INTO session_events (session_id, number, kind, turn_id, at, body)
+VALUES (:session_id, (SELECT coalesce(max(number), 0) + 1 FROM session_events WHERE session_id = :session_id),
+        :kind, :turn_id, :now, :body)
+"""
+SELECT_LOG = """
+SELECT number, kind, turn_id, at, body FROM session_events WHERE session_id = :session_id ORDER BY number
+"""
+SELECT_SAID = """
+SELECT kind, body FROM session_events WHERE session_id = :session_id
+AND kind IN ('user/message', 'assistant/message') ORDER BY number DESC LIMIT :limit
+"""
+SELECT_USAGE = "SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'usage' ORDER BY number"
+COUNT_SESSIONS = "SELECT count(*) FROM sessions"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    session_id: SessionId
+    chat_id: ChatId
+    chat_type: str
+    user_id: UserId
+    agent: str
+    cwd: str
+    created_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    number: int
+    kind: str
+    turn_id: TurnId | None
+    at: int
+    body: dict[str, Any]
+
+
+def _entry(row: tuple[Any, ...]) -> LogEntry:
+    number, kind, turn_id, at, body = row
+    return LogEntry(number, kind, TurnId(turn_id) if turn_id else None, at, json.loads(body))
+
+
+def insert_session(tx: Tx, session: Session, now: int) -> None:
+    """A new session with its first log entry."""
+    tx.execute(
+        INSERT_SESSION,
+        {
+            "session_id": session.session_id,
+            "chat_id": session.chat_id,
+            "chat_type": session.chat_type,
+            "user_id": session.user_id,
+            "agent": session.agent,
+            "cwd": session.cwd,
+            "now": now,
+        },
+    )
+    append(tx, session.session_id, "session/start", None, {"agent": session.agent, "cwd": session.cwd}, now)
+
+
+def find_session(tx: Tx, session_id: SessionId) -> Session | None:
+    row = tx.row(SELECT_SESSION, {"session_id": session_id})
+    return Session(*row) if row else None
+
+
+def append(
+    tx: Tx, session_id: SessionId, kind: str, turn_id: TurnId | None, body: Mapping[str, object], now: int
+) -> None:
+    """One more entry. `kind` is one of the log kinds of design §10; `body` is small JSON."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    tx.execute(
+        APPEND_EVENT, {"session_id": session_id, "kind": kind, "turn_id": turn_id, "now": now, "body": text}
+    )
+
+
+def read_log(tx: Tx, session_id: SessionId) -> list[LogEntry]:
+    return [_entry(row) for row in tx.rows(SELECT_LOG, {"session_id": session_id})]
+
+
+def read_said(tx: Tx, session_id: SessionId, limit: int) -> list[tuple[str, str]]:
+    """The last `limit` messages as (role, text), oldest first."""
+    rows = tx.rows(SELECT_SAID, {"session_id": session_id, "limit": limit})
+    return [("user" if kind == "user/message" else "assistant", json.loads(body)["text"]) for kind, body in rows[::-1]]
+
+
+def sum_usage(tx: Tx, session_id: SessionId) -> tuple[int, int, int, int]:
+    """(turns with usage, input, output, cached tokens) of a session, folded from its log."""
+    bodies = [json.loads(row[0]) for row in tx.rows(SELECT_USAGE, {"session_id": session_id})]
+    totals = [sum(int(body[name]) for body in bodies) for name in ("input_tokens", "output_tokens", "cached_tokens")]
+    return len(bodies), totals[0], totals[1], totals[2]
+
+
+def count_sessions(tx: Tx) -> int:
+    row = tx.row(COUNT_SESSIONS)
+    return int(row[0]) if row else 0
