@@ -1,0 +1,50 @@
+"""The settings of each kind of agent, as plain values; `registry` makes agents of them. Importing this is cheap."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPreset:
+    """The built-in agent. `pace` scales all its pauses: 1 is natural, 0 is at once."""
+
+    name: str = "demo"
+    pace: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """Seconds. `first_s` runs from the request to the first word, `between_s` from one piece to the next."""
+
+    connect_s: float = 10.0
+    first_s: float = 120.0
+    between_s: float = 60.0
+    whole_s: float = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiPreset:
+    """An OpenAI-compatible endpoint.
+
+    `base_url` usually ends in /v1. `proxy` is the only proxy that is used: the environment is not asked. `retries` are
+    further tries before the first word; after it nothing is ever sent again. An answer of more than
+    `max_answer_characters` is ended there, as one that met the model's length limit. `ca_file` replaces the built-in
+    certificate authorities. `temperature` and `max_tokens` are sent only when given.
+    """
+
+    name: str
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    system_prompt: str = ""
+    limits: TimeLimits = TimeLimits()
+    retries: int = 2
+    max_history_tokens: int = 24_000
+    max_answer_characters: int = 400_000
+    temperature: float | None = None
+    max_tokens: int | None = None
+    proxy: str | None = field(default=None, repr=False)
+    ca_file: Path | None = None
+
+
+AgentPreset = DemoPreset | OpenAiPreset
