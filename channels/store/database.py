@@ -77,7 +77,15 @@ class Database:
             opened.append(open_domain_file(path, now_ms=now_ms, migrations=migrations, hook=hook))
             return opened[0].connection
 
-        connection = await aiosqlite.Connection(connect, iter_chunk_size=64)
+        connecting = asyncio.ensure_future(_connect_on_thread(connect))
+        try:
+            connection = await asyncio.shield(connecting)
+        except asyncio.CancelledError:  # the thread cannot be stopped half-way: let it finish, then undo
+            await asyncio.wait([connecting])
+            if not connecting.cancelled() and connecting.exception() is None:
+                await connecting.result().close()
+                opened[0].lock.release()
+            raise
         return cls(opened[0], connection, Batch(opened[0].connection, hook, before_commit))
 
     @property
@@ -171,6 +179,10 @@ class Database:
 
     def _copy_to(self, target: Path) -> None:
         copy_pages(self._file.connection, target, BACKUP_STEP_PAGES, self._run_round)
+
+
+async def _connect_on_thread(connect: Callable[[], sqlite3.Connection]) -> aiosqlite.Connection:
+    return await aiosqlite.Connection(connect, iter_chunk_size=64)
 
 
 def _take(waiting: deque[_Caller]) -> list[_Caller]:

@@ -6,6 +6,7 @@ inline.
 
 import os
 import sqlite3
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -59,26 +60,25 @@ def open_domain_file(
     """
     steps = load_migrations(migrations)
     path = Path(os.path.realpath(path))  # one file, one lock, whatever links lead to it
-    _make_folder(path.parent)
-    if path.is_dir():
-        raise StartRefused(f"{path} is a folder: name a file in it")
-    lock = FileLock.acquire(path, now_ms)
-    connection: sqlite3.Connection | None = None
     try:
-        check_header(path, newest=len(steps))
-        _make_private(path)
-        connection = sqlite3.connect(path, timeout=0, isolation_level=None, cached_statements=_CACHED_STATEMENTS)
-        _prepare(connection)
-        version = migrate(connection, steps, hook)
-        _set(connection, "foreign_keys", "ON", 1)
-        return DomainFile(path, connection, lock, version)
-    except BaseException as error:
-        if connection is not None:
-            connection.close()
-        lock.release()
-        if isinstance(error, sqlite3.Error | OSError):
-            raise StartRefused(_explain(path, error)) from error
-        raise
+        with ExitStack() as undo:
+            _make_folder(path.parent)
+            if path.is_dir():
+                raise StartRefused(f"{path} is a folder: name a file in it")
+            lock = FileLock.acquire(path, now_ms)
+            undo.callback(lock.release)
+            check_header(path, newest=len(steps))
+            _make_private(path)
+            connection = sqlite3.connect(path, timeout=0, isolation_level=None, cached_statements=_CACHED_STATEMENTS)
+            undo.callback(connection.close)
+            for setting in _SETTINGS:
+                _set(connection, *setting)
+            version = migrate(connection, steps, hook)
+            _set(connection, "foreign_keys", "ON", 1)
+            undo.pop_all()
+            return DomainFile(path, connection, lock, version)
+    except (sqlite3.Error, OSError) as error:
+        raise StartRefused(_explain(path, error)) from error
 
 
 def _make_folder(folder: Path) -> None:
@@ -100,24 +100,16 @@ def _make_private(path: Path) -> None:
         os.close(descriptor)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    for name, wanted, answer in _SETTINGS:
-        if name == "journal_mode":
-            _mark_if_new(connection)
-        _set(connection, name, wanted, answer)
-
-
 def _mark_if_new(connection: sqlite3.Connection) -> None:
     """Make it ours before it becomes a WAL file: later the mark could stand in the -wal alone when we are killed."""
     if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID:d}")
-    found = connection.execute("PRAGMA application_id").fetchone()[0]
-    if found != APPLICATION_ID:
-        raise StartRefused(f"the file belongs to another program (application id {found:#x}): it was left as it is")
 
 
 def _set(connection: sqlite3.Connection, name: str, wanted: str, answer: object) -> None:
     """Set and read back: SQLite ignores a setting that it does not know or cannot do, without an error."""
+    if name == "journal_mode":
+        _mark_if_new(connection)
     connection.execute(f"PRAGMA {name} = {wanted}").fetchall()
     found = connection.execute(f"PRAGMA {name}").fetchone()
     if found is None or found[0] != answer:

@@ -70,6 +70,8 @@ def migrate(
     Raises `StartRefused`; the file then has the version and content that it had before.
     """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(migrations):
+        raise StartRefused(f"the file has version {version}, this program knows versions up to {len(migrations)}")
     missing = migrations[version:]
     if not missing:
         return version
