@@ -1,0 +1,30 @@
+"""The small grey line under a finished answer: agent, tokens, cache hits, time."""
+
+from channels.cards.texts import Texts
+from channels.rules.turn import View
+
+
+def footer_line(view: View, words: Texts) -> str:
+    """Only what is known: an agent that reports no tokens gets no token words."""
+    usage = view.usage
+    parts = [view.agent]
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(words.footer_tokens.format(input=f"{usage.input_tokens:,}", output=f"{usage.output_tokens:,}"))
+    if usage.cached_tokens:
+        parts.append(words.footer_cached.format(cached=f"{usage.cached_tokens:,}"))
+    if view.duration_ms > 0:
+        parts.append(words.footer_duration.format(duration=duration(view.duration_ms, words)))
+    return " · ".join(part for part in parts if part)
+
+
+def duration(span_ms: int, words: Texts) -> str:
+    """A span of time in words, with tenths of a second below ten seconds."""
+    seconds = span_ms / 1000
+    if seconds < 10:
+        return words.seconds.format(seconds=f"{seconds:.1f}")
+    whole = round(seconds)
+    if whole < 60:
+        return words.seconds.format(seconds=whole)
+    if whole < 3600:
+        return words.minutes.format(minutes=whole // 60, seconds=whole % 60)
+    return words.hours.format(hours=whole // 3600, minutes=whole % 3600 // 60)

@@ -1,0 +1,102 @@
+"""Every card that is not a reply: notices, help, status, and what stands in for a card that was refused."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from channels.cards.card import Button, Card, Element, button_row, finish, header, markdown
+from channels.cards.excerpt import clip, tidy
+from channels.cards.footer import duration
+from channels.cards.markdown import clean, literal, plain
+from channels.cards.texts import texts
+
+__all__ = ["Button", "help_card", "neutral_card", "notice_card", "status_card", "text_message"]
+
+BODY_BYTES = 20_000
+TITLE_BYTES = 300
+SUMMARY_CHARACTERS = 80
+
+COMMANDS = ("help", "new", "stop", "status", "whoami", "userid", "groupid", "health")
+
+
+def notice_card(
+    title: str, body: str, *, template: str = "blue", buttons: Sequence[Button] = (), language: str = "en"
+) -> Card:
+    """A title, a body in Markdown, and buttons whose values carry ids only."""
+    words = texts(language)
+    title, body = clip(title, TITLE_BYTES), clip(body, BODY_BYTES)
+    elements: list[Element] = [markdown(clean(body, words.image), "body")] if body else []
+    if buttons:
+        elements.append(button_row(buttons))
+    text = "\n\n".join(part for part in (title, plain(body, words.image)) if part)
+    return finish(elements, text=text, summary=_summary(text), header=header(title, template))
+
+
+def help_card(language: str, agent_help: str, is_admin: bool, *, agent: str = "") -> Card:
+    """How to use the bot; `agent_help` is the agent's own Markdown about what can be asked."""
+    words = texts(language)
+    lines = [f"- **/{name}** {getattr(words, f'command_{name}')}" for name in COMMANDS]
+    parts = [words.help_intro, f"**{words.help_commands}**\n\n" + "\n".join(lines)]
+    if agent_help:
+        parts.append(f"**{words.help_agent.format(agent=literal(agent or words.status_agent))}**\n\n{agent_help}")
+    if is_admin:
+        parts.append(words.help_admin)
+    return notice_card(words.help_title, "\n\n".join(parts), language=language)
+
+
+def status_card(
+    language: str,
+    *,
+    agent: str,
+    session: str = "",
+    running: str = "",
+    queued: int = 0,
+    turns: int = 0,
+    input_tokens: int = 0,
+    output_tokens: int = 0,
+    cached_tokens: int = 0,
+    folder: str = "",
+    connected: bool | None = None,
+    uptime_ms: int = 0,
+    version: str = "",
+) -> Card:
+    """What is running in this conversation and what it has used. Values that are empty are left out."""
+    words = texts(language)
+    tokens = words.footer_tokens.format(input=f"{input_tokens:,}", output=f"{output_tokens:,}")
+    if cached_tokens:
+        tokens += " · " + words.footer_cached.format(cached=f"{cached_tokens:,}")
+    rows = {
+        words.status_agent: agent,
+        words.status_session: session or words.status_no_session,
+        words.status_running: running or words.status_nothing_running,
+        words.status_queued: str(queued),
+        words.status_turns: str(turns),
+        words.status_tokens: tokens if input_tokens or output_tokens else "",
+        words.status_folder: folder,
+        words.status_connection: {True: words.status_connected, False: words.status_not_connected, None: ""}[connected],
+        words.status_uptime: duration(uptime_ms, words) if uptime_ms else "",
+        words.status_version: version,
+    }
+    return notice_card(words.status_title, facts(rows), language=language)
+
+
+def facts(rows: Mapping[str, str]) -> str:
+    """Names and values as Markdown lines; values are shown as they are, empty ones left out."""
+    return "\n".join(f"- **{name}**  {literal(value)}" for name, value in rows.items() if value)
+
+
+def neutral_card(language: str) -> Card:
+    """Stands in for a card whose content was refused; the answer follows as text."""
+    words = texts(language)
+    return notice_card(words.neutral_title, words.neutral_body, template="grey", language=language)
+
+
+def text_message(card: Card) -> tuple[str, str]:
+    """The card as a plain text message: (msg_type, content). Cards are pages, so this is well below 150 KB."""
+    # In a text message Feishu reads <at …> as a mention
+    text = tidy(card.text).replace("<at", "<\u200bat").replace("</at", "<\u200b/at")
+    return "text", json.dumps({"text": text}, ensure_ascii=False)
+
+
+def _summary(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SUMMARY_CHARACTERS else line[: SUMMARY_CHARACTERS - 1] + "…"

@@ -1,0 +1,126 @@
+"""The reply cards of a turn: one per page of its answer.
+
+Segment 0 is the main card: it alone has a header, the reasoning, the plan and the tools. Stop, the notes about how the
+turn ended and the footer stand on the last segment, where a person reads. Only the last segment of a running turn
+streams: a page that another one follows is complete, and changes no more except for the main card's header and panels.
+"""
+
+from collections.abc import Sequence
+
+from channels.cards.activity import plan_panel, reasoning_panel, tools_panel
+from channels.cards.card import ANSWER_ELEMENT, Button, Card, Element, button_row, finish, header, markdown, small
+from channels.cards.excerpt import clip, tidy
+from channels.cards.footer import footer_line
+from channels.cards.markdown import clean, plain
+from channels.cards.mending import hold_back
+from channels.cards.paging import pages
+from channels.cards.texts import Texts, texts
+from channels.rules.agent_event import Outcome
+from channels.rules.turn import RUNNING, Phase, View
+
+TEMPLATES: dict[Phase, str] = {
+    Phase.WAITING: "grey",
+    Phase.THINKING: "wathet",
+    Phase.REPLYING: "blue",
+    Phase.DONE: "green",
+    Phase.STOPPED: "grey",
+    Phase.INTERRUPTED: "orange",
+    Phase.FAILED: "red",
+}
+
+ERROR_BYTES = 1_000
+SUMMARY_CHARACTERS = 80
+
+
+def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) -> tuple[Card, ...]:
+    """The cards of a turn as they should stand now, main card first. `buttons` go onto the last one."""
+    words = texts(language)
+    answer = tidy(view.answer)
+    if view.phase in RUNNING:
+        answer = hold_back(answer)
+    parts = pages(answer) or ("",)
+    return tuple(_segment(view, words, parts, number, buttons) for number in range(len(parts)))
+
+
+def phase_title(phase: Phase, words: Texts) -> str:
+    """What the header says in this phase."""
+    titles = {
+        Phase.WAITING: words.phase_waiting,
+        Phase.THINKING: words.phase_thinking,
+        Phase.REPLYING: words.phase_replying,
+        Phase.DONE: words.phase_done,
+        Phase.STOPPED: words.phase_stopped,
+        Phase.INTERRUPTED: words.phase_interrupted,
+        Phase.FAILED: words.phase_failed,
+    }
+    return titles[phase]
+
+
+def _segment(view: View, words: Texts, parts: Sequence[str], number: int, buttons: Sequence[Button]) -> Card:
+    running, last = view.phase in RUNNING, number == len(parts) - 1
+    growing = running and last
+    notes = _notes(view, words, kept=bool(parts[0])) if last else []
+    elements = _top(view, words) if number == 0 else [small(words.part.format(number=number + 1), "part")]
+    if parts[number]:
+        elements.append(markdown(clean(parts[number], words.image, growing=growing), ANSWER_ELEMENT))
+    elements += [markdown(clean(note, words.image), f"note_{count}") for count, note in enumerate(notes, 1)]
+    elements += _bottom(view, words, buttons) if last else [small(words.continues, "continues")]
+    body = plain(parts[number], words.image)
+    text = "\n\n".join(part for part in (body, *(plain(note, words.image) for note in notes)) if part)
+    title = phase_title(view.phase, words)
+    return finish(
+        elements,
+        text=text or title,
+        summary=title if running and number == 0 else _summary(view, body or text, title),
+        header=header(title, TEMPLATES[view.phase]) if number == 0 else None,
+        streaming=growing,
+    )
+
+
+def _top(view: View, words: Texts) -> list[Element]:
+    """Reasoning, plan and tools, each only when there is something in it."""
+    panels = (reasoning_panel(view, words), plan_panel(view, words), tools_panel(view, words))
+    return [part for part in panels if part is not None]
+
+
+def _bottom(view: View, words: Texts, buttons: Sequence[Button]) -> list[Element]:
+    """What stands under the answer on the last segment."""
+    elements: list[Element] = []
+    shown = list(buttons)
+    if view.phase in RUNNING:
+        label = words.stopping if view.stopping else words.stop
+        shown.insert(0, Button(label, {"do": "stop", "turn": view.turn_id}, "danger", disabled=view.stopping))
+    elif line := footer_line(view, words):
+        elements.append(small(line, "footer"))
+    if shown:
+        elements.append(button_row(shown))
+    return elements
+
+
+def _notes(view: View, words: Texts, *, kept: bool) -> list[str]:
+    """How it ended and what to do, where the answer alone does not say it. Markdown."""
+    match view.phase:
+        case Phase.WAITING:
+            return [words.queued]
+        case Phase.FAILED:
+            error = clip(view.error, ERROR_BYTES) or words.failed_unknown
+            return [f"⚠️ {error}", " ".join(part for part in (words.kept if kept else "", words.failed_do) if part)]
+        case Phase.INTERRUPTED:
+            return [f"⚠️ {words.interrupted_note}" + (f" {words.kept}" if kept else "")]
+        case Phase.STOPPED:
+            return [words.stopped_note + (f" {words.kept}" if kept else "")]
+        case Phase.DONE if view.outcome is Outcome.MAX_TOKENS:
+            return [f"⚠️ {words.max_tokens_note}"]
+        case Phase.DONE if not kept:
+            return [words.empty_answer]
+        case _:
+            return []
+
+
+def _summary(view: View, body: str, title: str) -> str:
+    """The line in the list of chats: the answer's beginning, after the state where that is not plain success."""
+    line = " ".join(body.split())
+    short = line if len(line) <= SUMMARY_CHARACTERS else line[: SUMMARY_CHARACTERS - 1] + "…"
+    if view.phase in RUNNING or view.phase is Phase.DONE:
+        return short
+    return f"[{title}] {short}"

@@ -1,0 +1,142 @@
+"""Every sentence that people read, as one flat value per language.
+
+A language that lacks a sentence does not type-check. Placeholders stand in braces and are filled with `str.format`; a
+test compares them between the languages. Sentences say what happened, what was kept and what to do, in this order.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """All sentences of one language. Plain text unless the name ends in `_md`."""
+
+    # State of a turn: the header of its card, and what the chat list shows while it runs
+    phase_waiting: str
+    phase_thinking: str
+    phase_replying: str
+    phase_done: str
+    phase_stopped: str
+    phase_interrupted: str
+    phase_failed: str
+
+    # The reply card
+    stop: str
+    stopping: str
+    queued: str  # the body of a card whose turn waits behind another
+    reasoning_running: str
+    reasoning_done: str
+    reasoning_cut: str  # stands where the beginning of a long reasoning was left out
+    tools_running: str  # {count}
+    tools_done: str  # {count}
+    tools_failed: str  # {count} {failed}
+    tools_earlier: str  # {count}: earlier tool calls that are not listed
+    plan: str  # {done} {total}
+    plan_more: str  # {count}
+    part: str  # {number}: marks every card after the first
+    continues: str  # foot of a card that another one follows
+    empty_answer: str
+    image: str  # the words for a picture without a description
+    kept: str  # said under a text that a person has already read and that stays
+    stopped_note: str
+    interrupted_note: str
+    max_tokens_note: str
+    failed_unknown: str  # when the agent gave no reason
+    failed_do: str
+    footer_tokens: str  # {input} {output}
+    footer_cached: str  # {cached}
+    footer_duration: str  # {duration}
+    seconds: str  # {seconds}
+    minutes: str  # {minutes} {seconds}
+    hours: str  # {hours} {minutes}
+
+    # Toasts: answers to a press of a button
+    toast_stopping: str
+    toast_already_ended: str
+    toast_not_yours: str
+    toast_press_again: str
+    toast_unknown: str
+
+    # Notices
+    notice_title: str
+    could_not_start_title: str
+    could_not_start: str  # {reason}
+    answered_as_text: str
+    refused_title: str
+    refused_dm_off: str
+    too_long_title: str
+    too_long: str  # {size} {limit}
+    queue_full: str  # {count}
+    neutral_title: str
+    neutral_body: str
+    audited: str  # {why}: the platform's audit refused an answer
+    not_understood_title: str
+    not_understood: str  # {kind}
+    kind_image: str
+    kind_file: str
+    kind_audio: str
+    kind_video: str
+    kind_sticker: str
+    kind_location: str
+    kind_card: str
+    kind_share: str
+    kind_forward: str
+    kind_other: str
+
+    # Reasons, for people
+    error_internal: str
+    error_agent_unreachable: str
+    error_agent_timeout: str
+    error_agent_limit: str
+    error_shutdown: str
+    error_storage: str
+
+    # Commands
+    help_title: str
+    help_intro: str
+    help_commands: str
+    help_agent: str  # {agent}
+    help_admin: str
+    command_help: str
+    command_new: str
+    command_stop: str
+    command_status: str
+    command_whoami: str
+    command_userid: str
+    command_groupid: str
+    command_health: str
+    unknown_command: str  # {command}
+    unknown_command_nearest: str  # {command} {nearest}
+    new_done: str
+    new_nothing: str
+    new_while_running: str
+    stop_done: str
+    stop_nothing: str
+    whoami_title: str
+    whoami_name: str  # {name}
+    whoami_user_id: str  # {user_id}
+    whoami_open_id: str  # {open_id}
+    whoami_admin: str
+    whoami_not_admin: str
+    userid_answer: str  # {user_id}
+    groupid_answer: str  # {chat_id}
+    groupid_private: str  # {chat_id}
+    health_ok: str
+    health_degraded: str  # {why}
+
+    # /status
+    status_title: str
+    status_agent: str
+    status_session: str
+    status_no_session: str
+    status_running: str
+    status_nothing_running: str
+    status_queued: str
+    status_turns: str
+    status_tokens: str
+    status_folder: str
+    status_connection: str
+    status_connected: str
+    status_not_connected: str
+    status_uptime: str
+    status_version: str
