@@ -7,7 +7,7 @@ passes, and that no error shows a secret.
 """
 
 from channels.config.loading import CONFIG_VARIABLE, build_settings, load_settings
-from channels.config.references import Reference, Secret, SecretSource, resolve_secret
+from channels.config.references import Reference, Secret, SecretSource, resolve_address, resolve_secret
 from channels.config.settings import (
     DemoAgentSettings,
     OpenAiAgentSettings,
@@ -24,5 +24,6 @@ __all__ = [
     "Settings",
     "build_settings",
     "load_settings",
+    "resolve_address",
     "resolve_secret",
 ]

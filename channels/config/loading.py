@@ -22,7 +22,7 @@ CONFIG_VARIABLE = "CHANNELS_CONFIG"  # the CLI's own: which file to read
 
 _TEXT_LISTS = frozenset({"access.admins", "chat.dm_users"})
 # keys whose value is text even when it looks like a number ("model = 4")
-_TEXT_KEYS = frozenset({"app_id", "model", "system_prompt", "host", "path", "socket", "agent"})
+_TEXT_KEYS = frozenset({"app_id", "model", "system_prompt", "host", "path", "socket", "agent", "ca_file"})
 _PLAIN = re.compile(r"true|false|[+-]?[0-9][0-9_.]*|\[.*\]", re.DOTALL)
 # Kubernetes puts such variables into every pod when a Service is called "channels"; they are nobody's settings.
 _SERVICE_LINK = re.compile(r"CHANNELS(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT\w*|PORT(_\d+_(TCP|UDP)\w*)?)")

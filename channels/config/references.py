@@ -66,6 +66,13 @@ def resolve_secret(source: SecretSource, key: str = "secret", environ: Mapping[s
     return secret
 
 
+def resolve_address(
+    source: str | SecretSource, key: str = "proxy", environ: Mapping[str, str] | None = None
+) -> str | None:
+    """The address of a proxy: as it stands, or from its reference when it holds a password; None when there is none."""
+    return (source or None) if isinstance(source, str) else resolve_secret(source, key, environ).reveal()
+
+
 def _from_environment(reference: Reference, key: str, environ: Mapping[str, str]) -> str:
     value = environ.get(reference.name, "").strip()
     if not value:

@@ -157,11 +157,15 @@ class OpenAiAgentSettings(_Section):
     api_key: SecretSetting | None = None
     system_prompt: str = ""
     proxy: Proxy = ""
+    ca_file: PathSetting | None = None
     connect_timeout_s: Seconds = 10.0
-    first_token_timeout_s: Seconds = 120.0
-    between_tokens_timeout_s: Seconds = 60.0
-    history_characters: Annotated[int, Field(ge=0)] = 60_000
-    max_answer_tokens: Annotated[int, Field(ge=0)] = 0
+    first_word_timeout_s: Seconds = 120.0
+    between_words_timeout_s: Seconds = 60.0
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Count | None = None
+    max_history_tokens: Annotated[int, Field(ge=0)] = 24_000
+    max_answer_characters: Annotated[int, Field(ge=1000)] = 400_000
 
 
 AGENT_KINDS: dict[str, type[_Section]] = {"demo": DemoAgentSettings, "openai": OpenAiAgentSettings}

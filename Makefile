@@ -1,0 +1,73 @@
+# Two commands matter: `make demo` and `make check`. Everything works from an empty clone and again on top of itself.
+
+PYTHON ?= python3
+ARGS   ?=
+PY     := .venv/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint config/constraints.txt
+PINS   := pyproject.toml config/constraints.txt
+CODE   := channels tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run check lint test pictures bench pins browser clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: .venv/installed ## the whole product on this machine: make demo, or make demo ARGS='--say hello'
+	@$(PY) -m channels demo $(ARGS)
+
+run: .venv/installed ## the service: make run ARGS='--config FILE'
+	@$(PY) -m channels run $(ARGS)
+
+check: .venv/tested lint ## format, lint, types, import contracts, unit and store tests: under 60 s
+	$(PY) -m pytest -q tests/unit tests/store
+
+lint: .venv/tested
+	$(PY) -m ruff format --check $(CODE)
+	$(PY) -m ruff check $(CODE)
+	$(PY) -m mypy
+	$(PY) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
+
+test: .venv/tested lint browser ## everything that CI runs
+	$(PY) -m pytest $(ARGS)
+
+pictures: .venv/tested browser ## pictures of pages and cards, into tests/browser/pictures
+	CHANNELS_PICTURES=1 $(PY) -m pytest -q tests/browser $(ARGS)
+
+bench: .venv/tested ## the figures of tests/bench
+	$(PY) -m tests.bench $(ARGS)
+
+pins: .venv/tested ## write config/constraints.txt anew from what is installed here
+	@head -1 config/constraints.txt > .venv/pins
+	@$(PY) -m pip freeze --exclude-editable | grep -v @ >> .venv/pins
+	@cp .venv/pins config/constraints.txt
+
+clean: ## remove what tools left behind; the .venv stays
+	rm -rf build demo-data *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is newer than what it was made from. A .venv that has no stamp, or no working Python, is mended in place.
+define make-venv
+	@$(PY) -c '' 2>/dev/null || { echo 'making .venv'; $(PYTHON) -m venv --clear .venv; }
+	@$(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'Python 3.11 or newer is needed: make PYTHON=python3.11' >&2; rm -rf .venv; exit 1; }
+endef
+
+.venv/installed: $(PINS)
+	$(make-venv)
+	@echo 'installing Feishu Channels into .venv'
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/tested: $(PINS)
+	$(make-venv)
+	@echo 'installing Feishu Channels and what its tests need into .venv'
+	@$(PIP) --editable '.[test]'
+	@touch .venv/installed $@
+
+# The browser tests drive Debian's Chromium. Root gets it here; everybody else is told.
+browser:
+	@if command -v chromium >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk; \
+	else echo 'the browser tests need Chromium: install the packages chromium and fonts-noto-cjk'; fi

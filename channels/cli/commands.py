@@ -1,0 +1,126 @@
+"""Every command, its options and its help. The work is done by the module that each command imports when it runs."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from channels.cli.demo_words import DemoCommand
+from channels.cli.faults import explain
+
+DEMO_PORT, EMULATOR_PORT = 8790, 8800
+
+app = typer.Typer(
+    name="channels",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Connect a Feishu (Lark) bot to AI agents: no message lost, none answered twice, no dead card.",
+    epilog="Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 refused.",
+)
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="CHANNELS_CONFIG",
+        help="The settings file (config/example.toml shows every key). Without one, CHANNELS_* variables alone count.",
+    ),
+]
+
+
+def main() -> None:
+    """Run one command and leave with its exit code; an expected fault is one line on stderr."""
+    try:
+        app()
+    except Exception as error:
+        explained = explain(error)
+        if explained is None:
+            raise
+        line, code = explained
+        print(f"channels: {line}", file=sys.stderr)
+        sys.exit(code)
+
+
+@app.callback()
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Say which version this is.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from channels import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def run(config: ConfigFile = None) -> None:
+    """Run the service until SIGTERM or Ctrl-C; a second signal leaves at once."""
+    from channels.cli.running import run_service
+
+    run_service(config, os.environ)
+
+
+@app.command(cls=DemoCommand)
+def demo(
+    say: Annotated[str | None, typer.Option(help="Say TEXT to the bot, print its answer and leave.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help=f"Port of the chat page (default: {DEMO_PORT}, or any free one)."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder for the domain file. Without it a temporary one, removed at the end.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Who speaks with --say: a name of the demo's people.")] = None,
+    language: Annotated[str, typer.Option(help="zh or en: language of the cards.")] = "zh",
+    wait: Annotated[float, typer.Option(min=1, help="Seconds that --say waits for the answer.")] = 30.0,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the log.")] = False,
+) -> None:
+    """Try the whole product with no account, no key and no network: a chat page on which the bot answers."""
+    from channels.cli.demo import Demo, run_demo
+
+    run_demo(Demo(say=say, port=port, data=data, user=user, language=language, wait_s=wait, verbose=verbose))
+
+
+@app.command("check-config")
+def check_config(
+    config: ConfigFile = None,
+    show: Annotated[bool, typer.Option("--show", help="Print every setting as it will be used.")] = False,
+) -> None:
+    """Check the settings, the secrets they refer to and the places they name. Changes nothing."""
+    from channels.cli.checking import check_settings
+
+    check_settings(config, os.environ, show=show)
+
+
+@app.command()
+def status(
+    config: ConfigFile = None,
+    socket: Annotated[
+        Path | None, typer.Option(help="The control socket, instead of finding it by the settings.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")] = False,
+) -> None:
+    """Ask the running service how it is."""
+    from channels.cli.asking import show_status
+
+    show_status(config, socket, os.environ, as_json=as_json)
+
+
+@app.command()
+def emulator(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port (0: any free one).")] = EMULATOR_PORT,
+    time_scale: Annotated[
+        float, typer.Option(min=0, max=10, help="Multiplies the waits before redelivery (0.01: 15 s become 0.15 s).")
+    ] = 1.0,
+    rate_limits: Annotated[bool, typer.Option(help="Keep to the platform's rate limits.")] = True,
+) -> None:
+    """Run the Feishu Open Platform emulator alone, with its chat page."""
+    from channels.cli.emulating import run_emulator
+
+    run_emulator(host, port, time_scale=time_scale, rate_limits=rate_limits)
