@@ -22,7 +22,8 @@ def check_settings(config: Path | None, environ: Mapping[str, str], *, show: boo
     _check_folder("store.path", settings.store.path)
     _check_folder("control.socket", settings.control_socket)
     print(
-        f"The settings are fine ({config or 'environment only'}): agent {settings.agent_name}, file {settings.store.path}"
+        f"The settings are fine ({config or 'environment only'}): "
+        f"agent {settings.agent_name}, domain file {settings.store.path}"
     )
 
 

@@ -18,7 +18,7 @@ def stop_on_signals(stop: asyncio.Event, on_first: Callable[[], None] = lambda: 
     def handle(number: signal.Signals) -> None:
         if stop.is_set():
             print(
-                f"channels: {number.name} again, leaving at once; the next start repairs what is open", file=sys.stderr
+                f"channels: {number.name} again: leaving at once; the next start takes up what is open", file=sys.stderr
             )
             sys.stderr.flush()
             os._exit(128 + number)
