@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Final
 
 from channels.agents.demo_script import script
 from channels.agents.demo_words import DEMO_WORDS, DemoWord, demo_help
@@ -18,10 +17,9 @@ __all__ = ["DEMO_WORDS", "DemoAgent", "DemoWord", "demo_help"]
 class DemoAgent:
     """Plays scripts. `pace` scales every pause: 1 is natural, 0 is at once (the loop still turns at each step)."""
 
-    kind: Final = "demo"
-
     def __init__(self, name: str = "demo", clock: Clock | None = None, *, pace: float = 1.0) -> None:
         self.name = name
+        self.kind = "demo"
         self._clock = clock or SystemClock()
         self._pace = pace
         self._turns = RunningTurns()

@@ -1,4 +1,4 @@
-"""What the demo agent understands: one table, of which the parser, the help text, the README and the CLI's help are made.
+"""What the demo agent understands: one table that makes the parser, the help text, the README and the help of the CLI.
 
 A row holds a pattern, an example in each language (which a test parses back to exactly that row) and what it shows.
 Words stand anywhere in a message and combine: "slow long answer with reasoning and tools" is all four.
