@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from channels.errors import StartRefused
+from channels.errors import Broken, StartRefused
 from channels.store.tx import SqliteTx, StatementHook
 
 _FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
@@ -106,7 +106,7 @@ def _apply(connection: sqlite3.Connection, migration: Migration, hook: Statement
     for number, statement in enumerate(migration.statements, start=1):
         try:
             tx.execute(statement)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Broken) as error:
             raise StartRefused(
                 f"migration {migration.name} failed at statement {number} ({error}): the file keeps its old version"
             ) from error
