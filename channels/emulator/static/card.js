@@ -116,9 +116,9 @@ export function createCard(first, host) {
   }
 
   /** Draw everything again, for a new language or width. */
-  function refresh() {
+  function refresh(next = card) {
     drawn = [];
-    update(card);
+    update(next);
   }
 
   update(first);

@@ -15,12 +15,12 @@ export class Store {
 
   /** Take a snapshot in; changes with a number up to its own are already in it. */
   load(snapshot) {
-    this.me = snapshot.me;
+    this.me = snapshot.me.open_id;
     localStorage.setItem("emulator.me", this.me);
     this.bot = snapshot.bot;
     this.people = new Map(snapshot.people.map((person) => [person.open_id, person]));
     this.chats = new Map(snapshot.chats.map((chat) => [chat.chat_id, chat]));
-    this.messages = new Map(snapshot.messages.map((message) => [message.message_id, message]));
+    this.messages = new Map(snapshot.chats.flatMap((chat) => chat.messages.map((view) => [view.message_id, adopt(view)])));
     this.number = snapshot.number;
   }
 
@@ -30,7 +30,7 @@ export class Store {
     this.number = change.number;
     if (change.type === "message") {
       if (!this.chats.has(change.message.chat_id)) return false;
-      this.messages.set(change.message.message_id, change.message);
+      this.messages.set(change.message.message_id, adopt(change.message));
     } else if (change.type === "chat") {
       if (!change.chat.members.includes(this.me)) return false;
       this.chats.set(change.chat.chat_id, change.chat);
@@ -97,6 +97,12 @@ export class Store {
   }
 }
 
+/** A message as the emulator sends it, with the names this page uses. */
+function adopt(view) {
+  const children = (view.children ?? []).map(adopt);
+  return { ...view, type: view.message_type, sender: view.sender.open_id, by_bot: view.sender.kind === "bot", create_ms: view.create_time, children };
+}
+
 function byTime(a, b) {
-  return a.create_ms - b.create_ms || a.order - b.order;
+  return a.create_ms - b.create_ms;
 }
