@@ -27,7 +27,7 @@ def click_event(world: Tenant, person: Person, message: Message, value: Any, tag
         sent["form_value"] = action["form"]
     return {
         "operator": world.views.ids(person.open_id) | {"tenant_key": world.settings.tenant_key},
-        "token": world.identifiers.new("c-"),
+        "token": world.new_click_token(message.message_id),
         "action": sent,
         "host": "im_message",
         "context": {"open_message_id": message.message_id, "open_chat_id": message.chat_id},

@@ -20,6 +20,15 @@ class Mention:
     kind: str = "user"  # user or bot
 
 
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    reaction_id: str
+    message_id: str
+    emoji_type: str
+    operator: str  # open_id
+    at_ms: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Message:
     """`reply_to` is what the author answered; `parent_id` is what the platform shows (a topic may show its root)."""

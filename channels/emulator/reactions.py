@@ -1,9 +1,7 @@
 """Reactions on messages, with Feishu's refusals and events."""
 
-from dataclasses import dataclass
-
 from channels.emulator.errors import ApiError
-from channels.emulator.messages import Message
+from channels.emulator.messages import Message, Reaction
 from channels.emulator.tenant import Tenant
 from channels.emulator.views import Json
 
@@ -43,23 +41,13 @@ EMOJI = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reaction:
-    reaction_id: str
-    message_id: str
-    emoji_type: str
-    operator: str  # open_id
-    at_ms: int
-
-
 class Reactions:
     def __init__(self, world: Tenant) -> None:
         self._world = world
-        self._on: dict[str, dict[str, Reaction]] = {}
 
     def on(self, message_id: str) -> list[Reaction]:
         """The reactions on a message now, oldest first."""
-        return list(self._on.get(message_id, {}).values())
+        return list(self._world.reacted.get(message_id, {}).values())
 
     def add(self, message_id: str, emoji_type: str, operator: str) -> str:
         """Add one; the same emoji by the same operator again returns the first one's id."""
@@ -72,19 +60,19 @@ class Reactions:
         world = self._world
         reaction_id = world.identifiers.new("ZC")
         reaction = Reaction(reaction_id, message_id, emoji_type, operator, world.clock.now_ms())
-        self._on.setdefault(message_id, {})[reaction_id] = reaction
+        self._world.reacted.setdefault(message_id, {})[reaction_id] = reaction
         self._tell(message, reaction, added=True)
         return reaction_id
 
     def remove(self, message_id: str, reaction_id: str, operator: str) -> Reaction:
         message = self._target(message_id)
-        reaction = self._on.get(message_id, {}).get(reaction_id)
+        reaction = self._world.reacted.get(message_id, {}).get(reaction_id)
         if reaction is None:
-            elsewhere = any(reaction_id in each for each in self._on.values())
+            elsewhere = any(reaction_id in each for each in self._world.reacted.values())
             raise ApiError(231010 if elsewhere else 231011)
         if reaction.operator != operator:
             raise ApiError(231007)
-        del self._on[message_id][reaction_id]
+        del self._world.reacted[message_id][reaction_id]
         self._tell(message, reaction, added=False)
         return reaction
 

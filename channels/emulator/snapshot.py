@@ -5,12 +5,11 @@ from typing import Any
 
 from channels.emulator.accounts import Chat, Person
 from channels.emulator.messages import Message
-from channels.emulator.reactions import Reactions
 from channels.emulator.tenant import Tenant
 from channels.emulator.views import Json
 
 
-def snapshot_for(world: Tenant, reactions: Reactions, person: Person) -> Json:
+def snapshot_for(world: Tenant, person: Person) -> Json:
     """{"me", "people", "bot", "chats"}; a chat has "messages" oldest first (shape: `message_view`).
 
     Private chats of others are left out, and so are groups in which the person is not.
@@ -20,7 +19,7 @@ def snapshot_for(world: Tenant, reactions: Reactions, person: Person) -> Json:
         "me": person_view(person),
         "people": [person_view(each) for each in world.directory.people.values()],
         "bot": {"open_id": world.bot.open_id, "name": world.bot.name, "app_id": world.bot.app_id},
-        "chats": [chat_view(world, reactions, chat) for chat in chats],
+        "chats": [chat_view(world, chat) for chat in chats],
         "now_ms": world.clock.now_ms(),
     }
 
@@ -29,7 +28,7 @@ def person_view(person: Person) -> Json:
     return {"open_id": person.open_id, "user_id": person.user_id, "name": person.name}
 
 
-def chat_view(world: Tenant, reactions: Reactions, chat: Chat) -> Json:
+def chat_view(world: Tenant, chat: Chat) -> Json:
     """{"chat_id", "kind": "p2p"|"group"|"topic", "name", …, "messages"}."""
     return {
         "chat_id": chat.chat_id,
@@ -39,11 +38,11 @@ def chat_view(world: Tenant, reactions: Reactions, chat: Chat) -> Json:
         "threads_allowed": chat.threads_allowed,
         "bot_in_chat": chat.bot_in_chat,
         "disbanded": chat.disbanded,
-        "messages": [message_view(world, reactions, each) for each in world.timeline.in_chat(chat.chat_id)],
+        "messages": [message_view(world, each) for each in world.timeline.in_chat(chat.chat_id)],
     }
 
 
-def message_view(world: Tenant, reactions: Reactions, message: Message) -> Json:
+def message_view(world: Tenant, message: Message) -> Json:
     """One message for the page: `content` parsed, `card` the JSON shown now (None when it has none)."""
     sender = world.directory.people.get(message.sender)
     entity = world.cards.find(message.card_id) if message.card_id else None
@@ -74,7 +73,7 @@ def message_view(world: Tenant, reactions: Reactions, message: Message) -> Json:
                 "open_id": each.operator,
                 "name": _name(world, each.operator),
             }
-            for each in reactions.on(message.message_id)
+            for each in world.reacted.get(message.message_id, {}).values()
         ],
     }
 

@@ -12,9 +12,11 @@ from channels.emulator.errors import ApiError
 from channels.emulator.identifiers import Identifiers
 from channels.emulator.ledger import Ledger
 from channels.emulator.media import Media
-from channels.emulator.messages import Message, Timeline
+from channels.emulator.messages import Message, Reaction, Timeline
 from channels.emulator.settings import EmulatorSettings
 from channels.emulator.views import Json, Views
+
+CLICK_TOKEN_MS, CLICK_TOKEN_USES = 30 * 60 * 1000, 2
 
 Who = Person | str  # a person, or any of their ids, or their name
 Push = Callable[[str, Json, str], None]  # event type, event body, message id it is about
@@ -38,6 +40,7 @@ class Tenant:
         self.bot = Bot(self.settings.app_id, f"ou_bot_{self.settings.app_id}", self.settings.app_name)
         self.directory = Directory()
         self.timeline = Timeline()
+        self.reacted: dict[str, dict[str, Reaction]] = {}  # message_id → reaction_id → reaction, as it is now
         self.ledger = Ledger(self.timeline, self.clock.now_ms)
         self.ledger.keep_history = self.settings.keep_history
         self.media = Media(self.settings, self.identifiers)
@@ -49,6 +52,7 @@ class Tenant:
         self.call_back: Callable[[Json, str], Awaitable[Answer]] | None = None
         self._observers: list[Callable[[Json], None]] = []
         self._count = 0
+        self._click_tokens: dict[str, list[Any]] = {}
         accounts.default_cast(self.directory)
 
     # Who and where
@@ -147,6 +151,20 @@ class Tenant:
         message.card = card
         self.ledger.record_card(message.message_id, text, call)
         self.emit({"type": "card", "chat_id": message.chat_id, "message_id": message.message_id})
+
+    def new_click_token(self, message_id: str) -> str:
+        """What a callback may update the card with later: for 30 minutes, twice."""
+        token = self.identifiers.new("c-")
+        self._click_tokens[token] = [message_id, self.clock.now_ms() + CLICK_TOKEN_MS, CLICK_TOKEN_USES]
+        return token
+
+    def use_click_token(self, token: str) -> str:
+        """The message it belongs to; one use is gone."""
+        message_id, until_ms, uses = self._click_tokens.get(token, ["", 0, 0])
+        if uses <= 0 or until_ms < self.clock.now_ms():
+            raise ApiError(10002, "token is invalid or used up")
+        self._click_tokens[token][2] = uses - 1
+        return str(message_id)
 
     def emit(self, change: Json) -> None:
         for observer in tuple(self._observers):

@@ -186,7 +186,7 @@ class World(Tenant):
 
     def snapshot(self, user: Who) -> Json:
         """Everything this person sees now, for the page (shape: `snapshot.snapshot_for`)."""
-        return snapshot_for(self, self.reactions, self.person(user))
+        return snapshot_for(self, self.person(user))
 
     def _mentions(self, bot: bool, people: Sequence[Who]) -> tuple[Mention, ...]:
         named = [(self.bot.open_id, self.bot.name, "bot")] if bot else []
