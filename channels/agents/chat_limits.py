@@ -4,13 +4,9 @@ Four limits: the first word, each next piece, the whole turn, and, once the mode
 short tail for the usage, whose passing is no failure. (The limit for connecting is the HTTP client's.)
 """
 
-from typing import Final
-
 from channels.agents.chat_answer import Answer
 from channels.agents.failures import TooSlow
 from channels.agents.presets import TimeLimits
-
-TAIL_S: Final = 3.0
 
 
 class Deadlines:
@@ -26,7 +22,7 @@ class Deadlines:
     def until(self, answer: Answer, now: float) -> float:
         """When the next piece must be there. `passed` then says what it means when it is not; None: nothing."""
         if answer.finished:
-            self._tail_at = self._tail_at or now + TAIL_S
+            self._tail_at = self._tail_at or now + self._limits.tail_s
             self.passed = None
             return self._tail_at
         if answer.begun:

@@ -17,7 +17,7 @@ def build_client(preset: OpenAiPreset) -> openai.AsyncOpenAI:
     hide_value(preset.api_key)
     limits = preset.limits
     client = openai.AsyncOpenAI(
-        api_key=preset.api_key,
+        api_key=preset.api_key or "none",  # the package insists on one; without a key openai_chat sends no header
         base_url=preset.base_url,
         max_retries=0,  # openai_chat decides, since only it knows whether anything was seen
         http_client=openai.DefaultAsyncHttpxClient(

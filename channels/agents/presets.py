@@ -14,12 +14,14 @@ class DemoPreset:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Seconds. `first_s` runs from the request to the first word, `between_s` from one piece to the next."""
+    """Seconds. `first_s` runs from the request to the first word, `between_s` from one piece to the next, `tail_s` from
+    the model's last word to the report of what it used."""
 
     connect_s: float = 10.0
     first_s: float = 120.0
     between_s: float = 60.0
     whole_s: float = 1800.0
+    tail_s: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,127 @@
+"""One rig per kind of agent: the agent, and how to make the other side behave in a given way.
+
+A new kind joins the suite by adding a rig here. `ask(behaviour)` prepares the other side and returns the question that
+provokes the behaviour; a behaviour outside `features` is skipped.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from enum import StrEnum
+from typing import ClassVar, Protocol
+
+from channels.agents.demo import DemoAgent
+from channels.agents.openai_chat import OpenAiAgent
+from channels.agents.presets import OpenAiPreset
+from channels.agents.protocol import Agent
+from channels.rules.agent_event import Outcome
+from tests.conformance.agents import fake_openai as fake
+
+REPEATS = "hahahaha1000000"
+
+
+class Behaviour(StrEnum):
+    PLAIN = "plain"  # a short answer
+    REPEATS = "repeats"  # the answer holds REPEATS
+    REASONING = "reasoning"
+    TOOLS = "tools"
+    PLAN = "plan"
+    USAGE = "usage"
+    ENDLESS = "endless"  # text without end, or for very long
+    SILENT = "silent"  # working for very long without a word of the answer
+    FAILURE = "failure"
+    LENGTH = "length"
+    HUGE = "huge"  # more than 250 000 characters, or text without end that the agent has to bound
+
+
+class Rig(Protocol):
+    agent: Agent
+    features: frozenset[Behaviour]
+
+    def ask(self, behaviour: Behaviour) -> str: ...
+
+    async def reached(self) -> None:
+        """Returns once the other side has got the last question."""
+
+    async def released(self) -> None:
+        """Returns once the other side holds nothing of a turn that was ended early."""
+
+
+class DemoRig:
+    features = frozenset(Behaviour)
+    _texts: ClassVar[Mapping[Behaviour, str]] = {
+        Behaviour.PLAIN: "hello",
+        Behaviour.REPEATS: REPEATS,
+        Behaviour.REASONING: "think",
+        Behaviour.TOOLS: "tools",
+        Behaviour.PLAN: "plan",
+        Behaviour.USAGE: "hello",
+        Behaviour.ENDLESS: "slow long answer",
+        Behaviour.SILENT: "work 3600 seconds",
+        Behaviour.FAILURE: "error",
+        Behaviour.LENGTH: "max tokens",
+        Behaviour.HUGE: "huge",
+    }
+
+    def __init__(self) -> None:
+        self.agent: Agent = DemoAgent(pace=0.01)
+
+    def ask(self, behaviour: Behaviour) -> str:
+        return self._texts[behaviour]
+
+    async def reached(self) -> None:
+        await asyncio.sleep(0)
+
+    async def released(self) -> None:
+        """There is no other side."""
+
+
+class OpenAiRig:
+    features = frozenset(Behaviour) - {Behaviour.TOOLS, Behaviour.PLAN}
+    _replies: ClassVar[Mapping[Behaviour, fake.Reply]] = {
+        Behaviour.PLAIN: fake.Reply.of(fake.words("Hello ", "there."), fake.finish()),
+        Behaviour.REPEATS: fake.Reply.of(fake.words("ha", "ha", "ha", "ha", "1", "000", "000"), fake.finish()),
+        Behaviour.REASONING: fake.Reply.of(fake.thoughts("Let me ", "think."), fake.words("Done."), fake.finish()),
+        Behaviour.USAGE: fake.Reply.of(fake.words("Hi"), fake.chunk({}, "stop"), fake.usage(90, 7, 40)),
+        Behaviour.ENDLESS: fake.Reply.of(fake.Flood("on and on ")),
+        Behaviour.SILENT: fake.Reply.of(fake.Hang()),
+        Behaviour.FAILURE: fake.Reply.error(401, "Incorrect API key provided"),
+        Behaviour.LENGTH: fake.Reply.of(fake.words("Once upon a"), fake.finish("length")),
+        Behaviour.HUGE: fake.Reply.of(fake.Flood("x" * 5_000)),
+    }
+
+    def __init__(self, server: fake.FakeOpenAi) -> None:
+        self.server = server
+        self.agent: Agent = OpenAiAgent(OpenAiPreset("model", server.base_url, "fake", "sk-conformance-key"))
+
+    def ask(self, behaviour: Behaviour) -> str:
+        self.server.script(self._replies[behaviour])
+        self.server.reached.clear()
+        self.server.gone.clear()
+        return f"Please be {behaviour}."
+
+    async def reached(self) -> None:
+        await self.server.reached.wait()
+
+    async def released(self) -> None:
+        await self.server.gone.wait()
+
+
+@asynccontextmanager
+async def demo_rig() -> AsyncIterator[Rig]:
+    rig = DemoRig()
+    yield rig
+    await rig.agent.close()
+
+
+@asynccontextmanager
+async def openai_rig() -> AsyncIterator[Rig]:
+    async with fake.FakeOpenAi() as server:
+        rig = OpenAiRig(server)
+        yield rig
+        await rig.agent.close()
+
+
+RIGS: dict[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {"demo": demo_rig, "openai": openai_rig}
+
+ENDS_OF_HUGE = frozenset({Outcome.COMPLETED, Outcome.MAX_TOKENS})
