@@ -45,7 +45,7 @@ def _words(value: Any) -> str:
     match value:
         case bool():
             return "yes" if value else "no"
-        case None | "":
+        case None | "" | [] | {}:
             return "-"
         case _:
             return str(value)

@@ -2,39 +2,29 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from channels.cli.faults import CheckFailed
 from channels.cli.running import read_settings
-from channels.config import Reference, Secret, Settings, resolve_secret
+from channels.config import Reference, Secret, check_secrets
+from channels.config.keys import effective
 
 
 def check_settings(config: Path | None, environ: Mapping[str, str], *, show: bool) -> None:
     """Print what is fine. Raises ConfigError for a setting or secret, CheckFailed for a place that cannot be used."""
     settings = read_settings(config, environ)
-    for key, value in effective(settings):
-        if isinstance(value, Reference | Secret):
-            resolve_secret(value, key, environ)
-        if show:
+    check_secrets(settings, environ)
+    if show:
+        for key, value in effective(settings):
             print(f"{key} = {_shown(value)}")
-    _check_folder("store.path", settings.store.path)
-    _check_folder("control.socket", settings.control_socket)
+    check_place("store.path", settings.store.path)
+    check_place("control.socket", settings.control_socket)
     print(
         f"The settings are fine ({config or 'environment only'}): "
         f"agent {settings.agent_name}, domain file {settings.store.path}"
     )
-
-
-def effective(settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Every key with the value that counts, agents under their own names."""
-    for section in type(settings).model_fields:
-        value = getattr(settings, section)
-        parts = {f"agents.{name}": agent for name, agent in value.items()} if section == "agents" else {section: value}
-        for prefix, part in parts.items():
-            for key in type(part).model_fields:
-                yield f"{prefix}.{key}", getattr(part, key)
 
 
 def _shown(value: Any) -> str:
@@ -43,8 +33,11 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _check_folder(key: str, path: Path) -> None:
-    """The nearest folder above `path` that exists must let us write; the service makes the missing ones."""
+def check_place(key: str, path: Path) -> None:
+    """Whether a file can be made at `path`; raises CheckFailed.
+
+    The nearest folder above it that exists must let us write; the service makes the missing ones.
+    """
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if path.is_dir():
         raise CheckFailed(f"{key}: {path} is a folder, but must name a file.")

@@ -46,15 +46,20 @@ def main() -> None:
         sys.exit(code)
 
 
-@app.callback()
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Say which version this is.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _say_version(asked: bool) -> None:
+    if asked:
         from channels import __version__
 
         print(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None: ...
 
 
 @app.command()

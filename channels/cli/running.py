@@ -8,7 +8,7 @@ from typing import Protocol
 from channels import logs
 from channels.cli.notify import Notifier
 from channels.cli.signals import stop_on_signals
-from channels.config import Settings, load_settings
+from channels.config import Settings, check_secrets, load_settings
 from channels.errors import ConfigError
 
 
@@ -25,6 +25,7 @@ def read_settings(config: Path | None, environ: Mapping[str, str]) -> Settings:
 def run_service(config: Path | None, environ: Mapping[str, str]) -> None:
     """Run until a signal. Raises ConfigError and StartRefused before anything was changed."""
     settings = read_settings(config, environ)
+    check_secrets(settings, environ)
     logs.configure(settings.log.level, settings.log.format)
     from channels.app import serve  # before the loop runs: lark_channel would break a running one
 

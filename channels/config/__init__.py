@@ -6,6 +6,7 @@ calls `resolve_secret` at the last moment. It promises that an unknown key, a wr
 passes, and that no error shows a secret.
 """
 
+from channels.config.keys import check_secrets
 from channels.config.loading import CONFIG_VARIABLE, build_settings, load_settings
 from channels.config.references import Reference, Secret, SecretSource, resolve_address, resolve_secret
 from channels.config.settings import (
@@ -23,6 +24,7 @@ __all__ = [
     "SecretSource",
     "Settings",
     "build_settings",
+    "check_secrets",
     "load_settings",
     "resolve_address",
     "resolve_secret",

@@ -1,10 +1,12 @@
 """The names of all settings, taken from the models: for errors that know the nearest one, and for tests."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
+from channels.config.references import Reference, Secret, resolve_secret
 from channels.config.settings import AGENT_KINDS, Settings
 
 ENVIRONMENT_PREFIX = "CHANNELS_"
@@ -20,6 +22,23 @@ def known_keys() -> tuple[str, ...]:
         elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             keys += [f"{section}.{key}" for key in field.annotation.model_fields]
     return tuple(keys)
+
+
+def effective(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Every key of these settings with the value that counts, agents under their own names."""
+    for section in Settings.model_fields:
+        value = getattr(settings, section)
+        parts = {f"agents.{name}": agent for name, agent in value.items()} if section == "agents" else {section: value}
+        for prefix, part in parts.items():
+            for key in type(part).model_fields:
+                yield f"{prefix}.{key}", getattr(part, key)
+
+
+def check_secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> None:
+    """Resolve every secret once and keep none. Raises ConfigError for the first that is not there."""
+    for key, value in effective(settings):
+        if isinstance(value, Reference | Secret):
+            resolve_secret(value, key, environ)
 
 
 def secret_keys() -> frozenset[str]:

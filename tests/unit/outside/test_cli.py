@@ -1,0 +1,141 @@
+"""The commands as a person runs them: their own process, their exit code, one clear line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from channels.agents.demo_words import DEMO_WORDS
+from channels.cli.asking import outline
+
+ROOT = Path(__file__).resolve().parents[3]
+LEAST = '[feishu]\napp_id = "cli_x"\napp_secret = "env:APP_SECRET"\n'
+
+
+def channels(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("CHANNELS_")}
+    return subprocess.run(
+        [sys.executable, "-m", "channels", *arguments],
+        cwd=ROOT,
+        env=clean | {"COLUMNS": "120"} | environ,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "channels.toml"
+    file.write_text(LEAST)
+    return file
+
+
+def test_help_lists_every_command_and_the_exit_codes() -> None:
+    done = channels("--help")
+    assert done.returncode == 0
+    for command in ("run", "demo", "check-config", "status", "emulator", "Exit codes"):
+        assert command in done.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """What makes `channels --help` quick; a timed test would depend on the machine."""
+    script = "import sys\nfrom channels.cli.commands import app\nprint(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    heavy = {"aiohttp", "lark_channel", "openai", "pydantic", "structlog", "asyncio", "sqlite3"}
+    assert heavy & set(modules.stdout.split()) == set()
+
+
+def test_the_demo_help_lists_its_words() -> None:
+    text = channels("demo", "--help").stdout
+    for word in DEMO_WORDS:
+        assert word.example_en in text
+        assert word.example_zh in text
+
+
+def test_without_a_command_there_is_help() -> None:
+    assert "Usage" in channels().stdout + channels().stderr
+
+
+@pytest.mark.parametrize("arguments", [("statuss",), ("run", "--confg", "x"), ("demo", "--port", "99999")])
+def test_wrong_usage_is_two(arguments: tuple[str, ...]) -> None:
+    assert channels(*arguments).returncode == 2
+
+
+def test_the_version_is_said() -> None:
+    assert channels("--version").stdout == "0.1.0\n"
+
+
+class TestCheckConfig:
+    def test_fine_settings(self, config: Path) -> None:
+        done = channels("check-config", "--config", str(config), APP_SECRET="hunter2-hunter2")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "settings are fine" in done.stdout
+
+    def test_it_shows_every_setting_and_no_secret(self, config: Path) -> None:
+        done = channels("check-config", "--show", APP_SECRET="hunter2-hunter2", CHANNELS_CONFIG=str(config))
+        assert 'feishu.app_secret = "env:APP_SECRET"' in done.stdout
+        assert "turns.max_running = 8" in done.stdout
+        assert 'agents.demo.kind = "demo"' in done.stdout
+        assert "hunter2" not in done.stdout + done.stderr
+
+    def test_it_changes_nothing(self, config: Path) -> None:
+        channels("check-config", "--config", str(config), APP_SECRET="hunter2-hunter2")
+        assert list(config.parent.iterdir()) == [config]
+
+    @pytest.mark.parametrize(
+        ("text", "environ", "words"),
+        [
+            (LEAST, {}, "feishu.app_secret: refers to "),
+            (LEAST + "[turns]\nmax_runing = 1\n", {}, 'did you mean "turns.max_running"?'),
+            ("[feishu]\n", {}, "feishu.app_id: is missing"),
+            ("[feishu", {}, "is not valid TOML"),
+            (LEAST, {"CHANNELS_WEB__PORT": "x", "APP_SECRET": "y"}, "CHANNELS_WEB__PORT"),
+        ],
+    )
+    def test_a_fault_is_one_line_and_two(self, config: Path, text: str, environ: dict[str, str], words: str) -> None:
+        config.write_text(text)
+        for command in ("check-config", "run"):
+            done = channels(command, "--config", str(config), **environ)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr.startswith("channels: configuration: ")
+            assert words in done.stderr
+            assert done.stderr.count("\n") == 1
+
+    def test_without_a_file_it_says_how_to_give_one(self) -> None:
+        assert "--config FILE" in channels("check-config").stderr
+
+    def test_a_file_where_a_folder_is_needed_is_one(self, config: Path) -> None:
+        environ = {"APP_SECRET": "y", "CHANNELS_STORE__PATH": str(config / "channels.db")}
+        done = channels("check-config", "--config", str(config), **environ)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "store.path" in done.stderr
+
+
+def test_status_without_a_service_is_one(config: Path) -> None:
+    done = channels("status", "--config", str(config))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"nobody listens on {config.parent / 'channels.db.sock'}" in done.stderr
+
+
+def test_status_for_people_is_an_outline() -> None:
+    status = {
+        "version": "0.1.0",
+        "connected": True,
+        "agents": ["demo"],
+        "chats": [],
+        "turns": {"running": 0, "last": None},
+    }
+    assert list(outline(status)) == [
+        "version    0.1.0",
+        "connected  yes",
+        "agents",
+        "  - demo",
+        "chats      -",
+        "turns",
+        "  running  0",
+        "  last     -",
+    ]
