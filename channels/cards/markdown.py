@@ -1,16 +1,37 @@
-"""Answer Markdown → Markdown that Feishu's rich text component shows as people expect."""
+"""Answer Markdown → what Feishu's rich text component shows as people expect, and the same in plain words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from channels.cards.inline import literal
+from channels.cards.mending import mend
+from channels.cards.rendering import draw, draw_plain, join_units
+from channels.cards.units import Kind, Unit, units
+
+__all__ = ["clean", "clean_units", "literal", "plain", "plain_units"]
 
 
-def clean(text: str, image_word: str = "image", *, growing: bool = False) -> str:
-    """Feishu-safe Markdown."""
-    return text
+def clean(text: str, image_word: str = "image") -> str:
+    """Feishu-safe Markdown: no raw HTML, no mentions, no pictures from the web, nothing that Feishu would show raw."""
+    return clean_units(units(text), image_word)
+
+
+def clean_units(parts: Sequence[Unit], image_word: str = "image", *, growing: bool = False) -> str:
+    """The same for units. While the text is `growing`, marks that its last unit has not closed yet are closed."""
+    drawn = [(unit, draw(unit, image_word)) for unit in parts[:-1]]
+    if parts:
+        last = parts[-1]
+        if growing and last.kind not in (Kind.CODE, Kind.TABLE, Kind.RULE):
+            last = replace(last, source=mend(last.source))
+        drawn.append((last, draw(last, image_word)))
+    return join_units(drawn)
 
 
 def plain(text: str, image_word: str = "image") -> str:
-    """The same in plain words."""
-    return text
+    """The text in plain words: no marks, addresses in brackets, cells apart."""
+    return plain_units(units(text), image_word)
 
 
-def literal(text: str) -> str:
-    """`text` as Markdown that shows exactly these characters."""
-    return text
+def plain_units(parts: Sequence[Unit], image_word: str = "image") -> str:
+    """The same for units."""
+    return join_units([(unit, draw_plain(unit, image_word)) for unit in parts])

@@ -27,11 +27,11 @@ class Answer:
 async def ask(emulator: "Emulator", text: str, user: str | None, wait_s: float) -> Answer:
     """Say `text` in the person's private chat and wait for the whole answer. Raises CheckFailed on time-out."""
     world = emulator.world
-    people = [person.name for person in world.people.values()]
-    if user is not None and world.find_person(user) is None:
+    people = [person.name for person in world.directory.people.values()]
+    if user is not None and world.directory.find_person(user) is None:
         raise ConfigError("--user", f'there is no "{user}"; the people are: {", ".join(people)}')
     person = world.person(user or people[0])
-    message_id = world.say(person, world.private_chat(person).chat_id, text)
+    message_id = world.say(person, world.private_chat(person), text)
     try:
         async with asyncio.timeout(wait_s):
             await _settle(emulator, message_id)

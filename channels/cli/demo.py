@@ -106,6 +106,7 @@ async def start_emulator(emulator: "Emulator", host: str, port: int | None, usua
     try:
         await emulator.start(host, usual if port is None else port)
     except OSError as error:
+        await emulator.stop()
         if error.errno != errno.EADDRINUSE:
             raise
         if port is not None:

@@ -191,13 +191,19 @@ class ControlSettings(_Section):
 
 
 class ConnectionKnobs(_Section):
+    """Field by field what feishu.reconnect.ConnectionSettings takes."""
+
     discovery_timeout_s: Seconds = 10.0
-    ack_limit_s: Annotated[float, Field(gt=0, lt=3)] = 2.5
+    handshake_timeout_s: Seconds = 10.0
+    ping_interval_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
     missed_pongs: Annotated[int, Field(ge=1, le=20)] = 2
-    first_jitter_s: Annotated[float, Field(ge=0, le=600)] = 3.0
-    reconnect_cap_s: Seconds = 60.0
-    fatal_retry_s: Seconds = 300.0
-    max_in_flight: Count = 1000
+    grace_s: Seconds = 10.0
+    first_pause_s: Annotated[float, Field(ge=0, le=600)] = 5.0
+    longest_pause_s: Seconds = 60.0
+    fatal_pause_s: Seconds = 300.0
+    ack_limit_s: Annotated[float, Field(gt=0, lt=3)] = 2.5
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 5.0
+    most_in_flight: Count = 1000
 
 
 class LogSettings(_Section):

@@ -15,7 +15,7 @@ from channels.clock import Clock, Rng
 from channels.feishu.credentials import Credentials
 from channels.feishu.discovery import Endpoint, ServerConfig, discover, read_refusal
 from channels.feishu.health import ConnectionHealth, ConnectionState
-from channels.feishu.link import Answer, Handler, Link
+from channels.feishu.link import Answer, Handler, Link, cancel_all
 from channels.feishu.reconnect import ConnectionSettings, End, Fatal, Lost, TryAgain, count_failures, pause_s
 
 __all__ = [
@@ -57,21 +57,26 @@ class LongConnection:
         self._settings = settings or ConnectionSettings()
         self._on_change = on_change or (lambda _health: None)
         self._stopping, self._finished = asyncio.Event(), asyncio.Event()
-        self._rebuild = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._link: Link | None = None
+        self._rebuilding = False
         self._failures = 0
         self._nonce_s = ServerConfig().nonce_s
         self.health = ConnectionHealth()
 
     async def run(self) -> None:
-        """Keep the connection until cancelled or stopped."""
+        """Keep the connection until cancelled (ends running handlers) or stopped (lets them finish)."""
         try:
             while not self._stopping.is_set():
-                end = await self._live_once()
-                if self._stopping.is_set():
-                    break
-                await self._wait_after(end)
+                try:
+                    end = await self._live_once()
+                except Exception as error:  # the head of the loop: whatever it was, the next try may work
+                    _log.error(logs.LOOP_FAILED, error=type(error).__name__, exc_info=True)
+                    end = TryAgain(f"our own fault: {type(error).__name__}")
+                if not self._stopping.is_set():
+                    await self._wait_after(end)
         finally:
+            await cancel_all(set(self._tasks))
             self._set_state(ConnectionState.STOPPED)
             self._finished.set()
 
@@ -85,16 +90,15 @@ class LongConnection:
 
     def rebuild(self, why: str) -> None:
         """Drop this connection and make a new one: history shows what the socket did not deliver."""
-        _log.warning(logs.CONNECTION_REBUILT, why=why)
-        self._rebuild.set()
         if self._link is not None:
+            _log.warning(logs.CONNECTION_REBUILT, why=why)
+            self._rebuilding = True
             self._link.stop_reading()
 
     async def _live_once(self) -> End:
         """One whole life: from the search for an address to the end of the socket."""
         self._set_state(ConnectionState.CONNECTING)
         self.health.attempts += 1
-        self._rebuild.clear()
         opened = await self._unless_stopping(self._open())
         match opened:
             case None:
@@ -124,30 +128,34 @@ class LongConnection:
             return read_refusal(error.status, error.headers or {})
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             return TryAgain(f"handshake: {type(error).__name__}")
-        return Link(socket, found, self._handler, self._clock, settings, self.health)
+        return Link(socket, found, self._handler, self._clock, settings, self.health, self._tasks)
 
     async def _serve(self, link: Link) -> Lost:
-        self._link = link
+        self._link, self._rebuilding = link, False
         self.health.fatal, self.health.connected_at_ms = None, self._clock.wall_ms()
         self.health.connections += 1
         self._set_state(ConnectionState.CONNECTED)
         _log.info(logs.CONNECTION_OPENED, attempts=self.health.attempts)
-        drain_s = 0.0
         try:
-            why = await link.serve()
+            why = "stopped" if self._stopping.is_set() else await link.serve()
             if self._stopping.is_set():
-                self._set_state(ConnectionState.DRAINING)
-            drain_s = self._settings.drain_s
+                await self._drain()
         finally:
             self._link, self.health.connected_at_ms = None, None
-            await link.drain(drain_s)
             await link.close()
         self._nonce_s = link.nonce_s
-        return Lost("rebuilt" if self._rebuild.is_set() else why, link.proved)
+        return Lost("rebuilt" if self._rebuilding else why, link.proved)
+
+    async def _drain(self) -> None:
+        """Let the handlers that run now finish and ack, but not for ever."""
+        self._set_state(ConnectionState.DRAINING)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=self._settings.drain_s)
 
     async def _wait_after(self, end: End) -> None:
         self._failures = count_failures(self._failures, end)
-        seconds = pause_s(end, self._failures, self._rng.random(), self._nonce_s, self._settings)
+        nonce_s = 0.0 if self._rebuilding else self._nonce_s  # nobody else loses a connection that we drop ourselves
+        seconds = pause_s(end, self._failures, self._rng.random(), nonce_s, self._settings)
         self._note(end, seconds)
         self._set_state(ConnectionState.WAITING)
         await self._unless_stopping(asyncio.sleep(seconds))

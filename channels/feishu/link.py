@@ -7,8 +7,9 @@ event again. A late handler goes on (it may be in the middle of a commit) and it
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 
@@ -41,7 +42,11 @@ class _Event:
 
 
 class Link:
-    """One connected WebSocket. `serve` runs until it is gone or `stop_reading`; then `drain` and `close`."""
+    """One connected WebSocket. `serve` runs until it is gone or `stop_reading` is called; then `close` it.
+
+    The tasks that handle events are kept in `tasks`, which is the caller's: they outlive a lost socket, because what a
+    handler has begun to commit is worth finishing even when the ack can no longer be sent.
+    """
 
     def __init__(
         self,
@@ -51,12 +56,13 @@ class Link:
         clock: Clock,
         settings: ConnectionSettings,
         health: ConnectionHealth,
+        tasks: set[asyncio.Task[None]],
     ) -> None:
         self._socket, self._service_id, self._config = socket, endpoint.service_id, endpoint.config
         self._handler, self._clock, self._settings, self._health = handler, clock, settings, health
         self._chunks = frames.Chunks()
         self._writing = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
         self._slots = asyncio.Semaphore(settings.most_in_flight)
         self._config_changed = asyncio.Event()
         self._heard_at = clock.monotonic()
@@ -78,23 +84,12 @@ class Link:
             ended = self._reader if self._reader in done else keeper
             return "stopped" if ended.cancelled() else ended.result()
         finally:
-            self._reader.cancel()
-            keeper.cancel()
-            await asyncio.wait({self._reader, keeper})
+            await cancel_all({self._reader, keeper})
 
     def stop_reading(self) -> None:
         """Take no further frame; those that come now are not acked, so Feishu sends them again."""
         if self._reader is not None:
             self._reader.cancel()
-
-    async def drain(self, limit_s: float) -> None:
-        """Let running handlers finish and ack, at most this long; then cancel them."""
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=limit_s)
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(set(self._tasks))
 
     async def close(self) -> None:
         """Close the socket; a dead peer costs at most the close time-out."""
@@ -231,6 +226,17 @@ class Link:
     def _reject(self, why: str) -> None:
         self._health.bad_frames += 1
         _log.warning(logs.FRAME_REJECTED, why=why)
+
+
+async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """End these tasks and wait until they have; their errors are read, so that nobody reports them as forgotten."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()
 
 
 async def _wait(event: asyncio.Event, limit_s: float) -> None:

@@ -21,8 +21,9 @@ from channels.rules.retry import CARD_LIFE_MS, CLOSING_CAP_MS, UUID_WINDOW_MS, b
 class Intent:
     """One row of the outbox before it is written.
 
-    `op` is what the sender does: create (a card entity), reply, send, close (the last update of a card), notice (a
-    stand-alone reply card), add / remove (a reaction). `payload` is JSON text whose shape belongs to the op.
+    `op` is what the sender does: create (a card entity); reply, send (the card, as an answer or plainly to the chat);
+    notice (a stand-alone card as an answer); text, send_text (the same as text); close (the last update of a card, or
+    the whole answer where the card became text); add, remove (a reaction). `payload` is JSON text.
     """
 
     intent_id: IntentId
@@ -106,7 +107,8 @@ class Dissolve:
 
 Step = Wait | Last | LeaveThread | ToChat | PatchLane | TextLane | MaskMail | Jump | Dissolve
 
-SAYING = frozenset({"reply", "send", "notice"})  # ops that make a message
+SAYING = frozenset({"reply", "send", "notice", "text", "send_text"})  # ops that make a message
+ANSWERING = frozenset({"reply", "notice", "text"})  # … as an answer to one
 JUMPS_AT_MOST = 5
 DEPTH_AT_MOST = 5  # successors of successors
 MASKED = '"masked":true'  # stands in the payload of a successor whose e-mail addresses are masked
@@ -124,16 +126,21 @@ def settle_failure(
         case RetryLater(after_ms=after_ms):
             if closing and now - attempt.created_at > CARD_LIFE_MS:
                 return Last("expired")
-            if attempt.unsure and now - attempt.first_attempt_at > UUID_WINDOW_MS and not closing:
+            if attempt.unsure and says(attempt) and now - attempt.first_attempt_at > UUID_WINDOW_MS:
                 return Last("unknown")
-            return Wait(max(after_ms, backoff_ms(attempt.attempts, random, cap)) if after_ms == 0 else after_ms)
+            return Wait(after_ms or backoff_ms(attempt.attempts, random, cap))
         case ApiRefused():
             return _refused(attempt, error.kind, backoff_ms(attempt.attempts, random, cap))
 
 
+def says(attempt: Attempt) -> bool:
+    """Whether this attempt makes a new message."""
+    return attempt.intent.op in SAYING or (attempt.intent.op == "close" and attempt.mode == "text")
+
+
 def _unknown(attempt: Attempt, now: int, wait_ms: int) -> Step:
     """The same uuid again while Feishu remembers it. What has no uuid (a patch, a reaction) is harmless to repeat."""
-    limit = UUID_WINDOW_MS if attempt.intent.op in SAYING else CARD_LIFE_MS
+    limit = UUID_WINDOW_MS if says(attempt) else CARD_LIFE_MS
     if now - attempt.first_attempt_at > limit:
         return Last("unknown")
     return Wait(wait_ms, unsure=True)
@@ -141,6 +148,7 @@ def _unknown(attempt: Attempt, now: int, wait_ms: int) -> Step:
 
 def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int) -> Step:
     op = attempt.intent.op
+    answers = op in ANSWERING or (op == "close" and attempt.mode == "text")
     switchable = not attempt.unsure and depth(attempt.intent) < DEPTH_AT_MOST
     match kind:
         case CodeKind.REPEATED_UUID:
@@ -153,11 +161,11 @@ def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int) -> Step:
             return Wait(wait_ms)
         case CodeKind.MONTHLY_QUOTA:
             return Wait(max(wait_ms, 60_000))
-        case CodeKind.MESSAGE_GONE if op in ("reply", "notice") and not attempt.unsure:
+        case CodeKind.MESSAGE_GONE if answers and not attempt.unsure:
             return ToChat()
         case CodeKind.MESSAGE_GONE:
             return Last("gone")
-        case CodeKind.NO_THREAD if op in ("reply", "notice") and attempt.in_thread and not attempt.unsure:
+        case CodeKind.NO_THREAD if answers and attempt.in_thread and not attempt.unsure:
             return LeaveThread()
         case CodeKind.SEQUENCE if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
             return Jump()
@@ -169,7 +177,7 @@ def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int) -> Step:
             return PatchLane()
         case _ if op == "close" and attempt.mode == "card" and switchable:
             return TextLane()
-        case _ if op == "reply" and attempt.mode == "card" and switchable:
+        case _ if op in ("reply", "send", "notice") and attempt.mode == "card" and switchable:
             return TextLane()
         case _:
             return Last("refused")

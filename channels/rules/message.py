@@ -46,8 +46,7 @@ class Envelope:
 
     @property
     def chat_key(self) -> ConversationKey:
-        place = "p2p" if self.chat_type == "p2p" else "group"
-        return ConversationKey(f"chat:{place}:{self.chat_id}:{self.sender.user_id}")
+        return chat_key(self.chat_type, self.chat_id, self.sender.user_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +58,9 @@ class Message:
     mentioned_bot: bool = False
     mentioned_all: bool = False
     resources: tuple[Resource, ...] = ()
+
+
+def chat_key(chat_type: str, chat_id: ChatId, user_id: UserId) -> ConversationKey:
+    """The fallback key of a person in a chat, used where there is no thread."""
+    place = "p2p" if chat_type == "p2p" else "group"
+    return ConversationKey(f"chat:{place}:{chat_id}:{user_id}")

@@ -13,18 +13,21 @@ _ROW = (
     " state, attempts, unsure, first_attempt_at, next_attempt_at, created_at"
 )
 ADD_INTENT = """
-INSERT INTO outbox (intent_id, kind, op, lane, turn_id, segment, chat_id, target, payload, uuid, terminal, state,
-                    next_attempt_at, successor_of, created_at)
-VALUES (:intent_id, :kind, :op, :lane, :turn_id, :segment, :chat_id, :target, :payload, :uuid, :terminal, 'pending',
-        :due_at, :successor_of, :now)
+INSERT INTO outbox (intent_id, kind, op, lane, place, turn_id, segment, chat_id, target, payload, uuid, terminal,
+                    state, next_attempt_at, successor_of, created_at)
+VALUES (:intent_id, :kind, :op, :lane,
+        coalesce((SELECT place FROM outbox WHERE intent_id = :successor_of),
+                 (SELECT coalesce(max(place), 0) + 1 FROM outbox WHERE lane = :lane)),
+        :turn_id, :segment, :chat_id, :target, :payload, :uuid, :terminal,
+        'pending', :due_at, :successor_of, :now)
 """
-SELECT_HEAD = f"SELECT {_ROW} FROM outbox WHERE lane = :lane AND state = 'pending' ORDER BY seq LIMIT 1"
+SELECT_HEAD = f"SELECT {_ROW} FROM outbox WHERE lane = :lane AND state = 'pending' ORDER BY place, seq LIMIT 1"
 SELECT_ROW = f"SELECT {_ROW} FROM outbox WHERE intent_id = :intent_id"
 SELECT_OF_TURN = f"SELECT {_ROW} FROM outbox WHERE turn_id = :turn_id ORDER BY seq"
 SELECT_DUE_LANES = """
 SELECT lane FROM outbox AS mine WHERE state = 'pending' AND next_attempt_at <= :now AND NOT EXISTS (
   SELECT 1 FROM outbox AS earlier WHERE earlier.lane = mine.lane AND earlier.state = 'pending'
-  AND earlier.seq < mine.seq) ORDER BY seq LIMIT :limit
+  AND (earlier.place, earlier.seq) < (mine.place, mine.seq)) ORDER BY seq LIMIT :limit
 """
 NEXT_DUE = "SELECT min(next_attempt_at) FROM outbox WHERE state = 'pending' AND next_attempt_at > :now"
 BEGIN_ATTEMPT = """
@@ -155,7 +158,7 @@ def set_wait(tx: Tx, intent_id: IntentId, due_at: int, error: str, unsure: bool)
 
 
 def supersede(tx: Tx, old: Intent, new: Intent, error: str, now: int) -> None:
-    """Another way for the same effect, in the old one's place in its lane."""
+    """Another way for the same effect; the new one takes the old one's place in its lane."""
     tx.execute(
         SET_LAST, {"intent_id": old.intent_id, "state": "superseded", "result": None, "error": error, "now": now}
     )

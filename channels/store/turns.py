@@ -36,6 +36,11 @@ SELECT {_TURN} FROM turns AS mine WHERE state = 'queued' AND owner_epoch = :owne
   SELECT 1 FROM turns AS other WHERE other.session_id = mine.session_id AND other.state IN ('queued', 'entered')
   AND other.seq < mine.seq) ORDER BY seq LIMIT :limit
 """
+SELECT_NEWEST_OPEN = """
+SELECT turns.turn_id FROM turns JOIN inflight USING (turn_id)
+WHERE inflight.chat_id = :chat_id AND turns.sender_user_id = :user_id AND turns.state IN ('queued', 'entered')
+ORDER BY turns.state = 'entered' DESC, turns.seq DESC LIMIT 1
+"""
 IS_BUSY = "SELECT 1 FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') LIMIT 1"
 ENTER = """
 UPDATE turns SET state = 'entered', entered_at = :now
@@ -198,6 +203,12 @@ def unknown_turns(tx: Tx, limit: int) -> list[Turn]:
 def open_turns_of_session(tx: Tx, session_id: SessionId) -> list[Turn]:
     """Queued and entered turns in order."""
     return [_turn(row) for row in tx.rows(SELECT_OPEN_OF_SESSION, {"session_id": session_id})]
+
+
+def newest_open_turn(tx: Tx, chat_id: ChatId, user_id: UserId) -> TurnId | None:
+    """The newest running (else waiting) turn that this person drives in this chat."""
+    row = tx.row(SELECT_NEWEST_OPEN, {"chat_id": chat_id, "user_id": user_id})
+    return TurnId(row[0]) if row else None
 
 
 def is_session_busy(tx: Tx, session_id: SessionId) -> bool:

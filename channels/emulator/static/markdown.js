@@ -94,7 +94,7 @@ function takeItem(lines, at, [, indent, marker, gap = " ", rest = ""], flavour) 
     if (!line.trim()) {
       const next = lines[end + 1];
       if (next === undefined || /^ */.exec(next)[0].length < width || !next.trim()) break;
-    } else if (depth < width && (startsBlock(lines, end, flavour) || !inner[inner.length - 1].trim())) break;
+    } else if (depth < width && (ITEM.test(line) || startsBlock(lines, end, flavour) || !inner[inner.length - 1].trim())) break;
     inner.push(line.slice(Math.min(depth, width)));
     end += 1;
   }

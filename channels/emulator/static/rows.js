@@ -77,13 +77,20 @@ export function createRows(page, place) {
 
   function bubbleOf(row, message, fresh) {
     if (message.card) {
-      if (!row.card) row.card = createCard(message.card, hostFor(message));
-      else if (fresh) row.card.refresh(message.card);
-      else row.card.update(message.card);
+      const card = shownCard(message);
+      if (!row.card) row.card = createCard(card, hostFor(message));
+      else if (fresh) row.card.refresh(card);
+      else row.card.update(card);
       return row.card.element;
     }
     const bare = ["image", "sticker", "media", "file"].includes(message.type);
     return h("div", { class: `bubble ${bare ? "bare" : ""} type-${message.type}` }, drawContent(message, page.store, page.t, page.language), message.edited ? h("span", { class: "edited", text: page.t.edited }) : null);
+  }
+
+  /** The card as it lives: the platform ends streaming after its limit, whatever the JSON still says. */
+  function shownCard(message) {
+    const { card } = message;
+    return message.card_id && !message.streaming && card.config?.streaming_mode ? { ...card, config: { ...card.config, streaming_mode: false } } : card;
   }
 
   function hostFor(message) {

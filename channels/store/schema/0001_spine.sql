@@ -231,13 +231,15 @@ CREATE TRIGGER inflight_cards_sequence_rises BEFORE UPDATE OF sequence ON inflig
 WHEN NEW.sequence < OLD.sequence
 BEGIN SELECT raise(ABORT, 'a card sequence never falls'); END;
 
--- `lane`: rows of one lane are delivered one after another in `seq` order. `unsure`: an attempt had an unknown outcome.
+-- `lane`: rows of one lane are delivered one after another, by `place`; a successor takes the place of the one it
+-- stands for. `unsure`: an attempt had an unknown outcome.
 CREATE TABLE outbox (
   seq              INTEGER PRIMARY KEY,
   intent_id        TEXT    NOT NULL UNIQUE,
   kind             TEXT    NOT NULL CHECK (kind IN ('send', 'reply', 'card', 'reaction', 'segment', 'receipt')),
   op               TEXT    NOT NULL,
   lane             TEXT    NOT NULL,
+  place            INTEGER NOT NULL,
   turn_id          TEXT    REFERENCES turns (turn_id),
   segment          INTEGER NOT NULL DEFAULT 0,
   chat_id          TEXT    NOT NULL,
@@ -260,7 +262,8 @@ CREATE TABLE outbox (
   CHECK ((attempts = 0) = (first_attempt_at IS NULL))
 ) STRICT;
 
-CREATE INDEX outbox_open ON outbox (lane, seq) WHERE state = 'pending';
+CREATE INDEX outbox_lanes ON outbox (lane, place, seq);
+CREATE INDEX outbox_open ON outbox (lane, place) WHERE state = 'pending';
 CREATE INDEX outbox_due ON outbox (next_attempt_at) WHERE state = 'pending';
 CREATE INDEX outbox_by_turn ON outbox (turn_id) WHERE turn_id IS NOT NULL;
 CREATE INDEX outbox_ended ON outbox (ended_at) WHERE ended_at IS NOT NULL;
