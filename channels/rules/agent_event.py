@@ -61,7 +61,7 @@ class PlanUpdated:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """Tokens of this turn so far (totals, not deltas); `cached_tokens` is the part of `input_tokens` read from cache."""
+    """Tokens of this turn so far (totals, not deltas); `cached_tokens` are those of `input_tokens` read from cache."""
 
     input_tokens: int = 0
     output_tokens: int = 0

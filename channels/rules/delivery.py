@@ -114,9 +114,7 @@ DEPTH_AT_MOST = 5  # successors of successors
 MASKED = '"masked":true'  # stands in the payload of a successor whose e-mail addresses are masked
 
 
-def settle_failure(
-    attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown, now: int, random: float
-) -> Step:
+def settle_failure(attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown, now: int, random: float) -> Step:
     """What follows from a failed attempt."""
     closing = attempt.intent.op == "close"
     cap = CLOSING_CAP_MS if closing else 60_000

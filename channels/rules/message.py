@@ -26,7 +26,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The cheap part, read before the ack: enough for the gate, the cursor and the order, nothing that can fail late."""
+    """The cheap part, read before the ack: enough for the gate, the cursor and the order."""
 
     message_id: MessageId
     chat_id: ChatId

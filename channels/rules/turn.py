@@ -2,7 +2,7 @@
 
 A turn's row in the domain file goes through these states (table TURN_STATES; the README's diagram is made from it):
 
-  queued   admitted, its effects are intents, the agent has not started. May be started again under the next start epoch.
+  queued   admitted, its effects are intents, the agent has not started. May start again under the next start epoch.
   entered  the agent may have done something. Never run again without evidence from the session log.
   unknown  an older boot had entered it; repair will end it.
   ended    it has an outcome; delivery shows it.

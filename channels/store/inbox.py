@@ -82,9 +82,7 @@ def register(tx: Tx, message_id: MessageId, now: int) -> bool:
     return tx.execute(REGISTER, {"message_id": message_id, "now": now}) == 1
 
 
-def insert_row(
-    tx: Tx, envelope: Envelope, payload: str, epoch: OwnerEpoch, drop_reason: str | None, now: int
-) -> None:
+def insert_row(tx: Tx, envelope: Envelope, payload: str, epoch: OwnerEpoch, drop_reason: str | None, now: int) -> None:
     """The accepted message, or the record that it was dropped at the door and why."""
     tx.execute(
         INSERT_ROW,
@@ -148,9 +146,7 @@ def set_queued(tx: Tx, message_id: MessageId, turn_id: TurnId, verdict: str) -> 
 
 def set_terminal(tx: Tx, message_id: MessageId, state: str, verdict: str, now: int) -> bool:
     """done, dropped or refused, with the reason. Guarded: False when it already has a last state."""
-    return (
-        tx.execute(SET_TERMINAL, {"message_id": message_id, "state": state, "verdict": verdict, "now": now}) == 1
-    )
+    return tx.execute(SET_TERMINAL, {"message_id": message_id, "state": state, "verdict": verdict, "now": now}) == 1
 
 
 def finish_rows_of_turn(tx: Tx, turn_id: TurnId, now: int) -> None:

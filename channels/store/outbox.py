@@ -51,7 +51,9 @@ WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0
 """
 COUNT_OPEN_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1 AND state = 'pending'"
 COUNT_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1"
-COUNT_BY_STATE = "SELECT state, count(*), min(created_at) FROM outbox WHERE state IN ('pending', 'unknown') GROUP BY state"
+COUNT_BY_STATE = (
+    "SELECT state, count(*), min(created_at) FROM outbox WHERE state IN ('pending', 'unknown') GROUP BY state"
+)
 FORGET_ENDED = "DELETE FROM outbox WHERE ended_at < :before AND state <> 'unknown'"
 PUT_SENT = """
 INSERT INTO sent_cards (message_id, turn_id, segment, chat_id, text, at)

@@ -83,9 +83,7 @@ def append(
 ) -> None:
     """One more entry. `kind` is one of the log kinds of design §10; `body` is small JSON."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    tx.execute(
-        APPEND_EVENT, {"session_id": session_id, "kind": kind, "turn_id": turn_id, "now": now, "body": text}
-    )
+    tx.execute(APPEND_EVENT, {"session_id": session_id, "kind": kind, "turn_id": turn_id, "now": now, "body": text})
 
 
 def read_log(tx: Tx, session_id: SessionId) -> list[LogEntry]:

@@ -248,8 +248,8 @@ def adopt_unknown(tx: Tx, turn_id: TurnId, epoch: OwnerEpoch) -> bool:
 
 def count_turns(tx: Tx) -> dict[str, int]:
     """How many turns per open state, and per outcome."""
-    counts = {state: count for state, count in tx.rows(COUNT_BY_STATE)}
-    return counts | {outcome: count for outcome, count in tx.rows(COUNT_BY_OUTCOME)}
+    counts = dict(tx.rows(COUNT_BY_STATE))
+    return counts | dict(tx.rows(COUNT_BY_OUTCOME))
 
 
 def insert_snapshot(tx: Tx, snapshot: Snapshot, now: int) -> None:

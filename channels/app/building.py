@@ -1,0 +1,161 @@
+"""Settings → objects: the parts of one boot, wired, nothing running yet."""
+
+import asyncio
+from dataclasses import dataclass
+
+import aiohttp
+
+from channels.agents.configured import presets_from
+from channels.agents.protocol import Agent
+from channels.agents.registry import build_agents
+from channels.clock import Clock, FlooredClock, Ids, Rng, SystemClock, SystemIds, SystemRng
+from channels.config import Settings, resolve_address, resolve_secret
+from channels.feishu.api import Credentials, FeishuApi, Limits, Probe
+from channels.feishu.connection import ConnectionSettings, ConnectionState, LongConnection
+from channels.ids import OwnerEpoch, UserId
+from channels.rules.routing import Policy
+from channels.service.card_book import CardBook
+from channels.service.clicks import Clicks
+from channels.service.commands import Commands
+from channels.service.context import Context, Preferences
+from channels.service.delivery import Delivery
+from channels.service.dispatch import Dispatch
+from channels.service.intake import Intake
+from channels.service.repair import Repair
+from channels.service.standing import Standing
+from channels.service.stopping import Stopping
+from channels.service.turns import Turns
+from channels.store.database import Database
+from channels.store.tx import StatementHook
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The seams to the world, with their real forms. Tests hand in others."""
+
+    clock: Clock
+    rng: Rng
+    ids: Ids
+    hook: StatementHook | None = None  # sees every statement before it runs
+    probe: Probe | None = None  # sees every call to Feishu
+
+    @classmethod
+    def real(cls) -> "Ports":
+        return cls(SystemClock(), SystemRng(), SystemIds())
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that runs in one boot."""
+
+    context: Context
+    intake: Intake
+    dispatch: Dispatch
+    turns: Turns
+    delivery: Delivery
+    repair: Repair
+    connection: LongConnection
+    standing: Standing
+    connected: asyncio.Event  # set by the first connection that stands
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What must be right before anything is touched: secrets and agents."""
+
+    credentials: Credentials
+    proxy: str | None
+    agents: dict[str, Agent]
+
+
+def resolve(settings: Settings, ports: Ports) -> Resolved:
+    """Read the secrets and build the agents. Raises ConfigError; importing heavy agents happens here."""
+    feishu = settings.feishu
+    secret = resolve_secret(feishu.app_secret, "feishu.app_secret").reveal()
+    return Resolved(
+        credentials=Credentials(feishu.app_id, secret, feishu.domain),
+        proxy=resolve_address(feishu.proxy, "feishu.proxy") or None,
+        agents=build_agents(presets_from(settings), ports.clock, ports.rng),
+    )
+
+
+def assemble(
+    settings: Settings,
+    resolved: Resolved,
+    ports: Ports,
+    session: aiohttp.ClientSession,
+    database: Database,
+    clock: FlooredClock,
+    epoch: OwnerEpoch,
+    version: str,
+) -> Parts:
+    """Wire one boot."""
+    limits = Limits(clock, enabled=settings.feishu.rate_limits)
+    feishu = FeishuApi(
+        session,
+        resolved.credentials,
+        clock,
+        limits,
+        proxy=resolved.proxy,
+        timeout_s=settings.feishu.request_timeout_s,
+        probe=ports.probe,
+    )
+    context = Context(
+        database=database,
+        feishu=feishu,
+        clock=clock,
+        ids=ports.ids,
+        rng=ports.rng,
+        epoch=epoch,
+        agents=resolved.agents,
+        preferences=preferences_from(settings),
+        policy=policy_from(settings),
+    )
+    book, connected = CardBook(), asyncio.Event()
+    delivery = Delivery(context, book)
+    stopping = Stopping(context, delivery.kick)
+    turns = Turns(context, book, delivery)
+    stopping.tell_running = turns.stop
+    standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
+    intake = Intake(context, Clicks(context, stopping), stopping)
+    connection = LongConnection(
+        session,
+        resolved.credentials,
+        intake.handle,
+        clock,
+        ports.rng,
+        settings=connection_settings_from(settings),
+        proxy=resolved.proxy,
+        on_change=lambda health: connected.set() if health.state is ConnectionState.CONNECTED else None,
+    )
+    dispatch = Dispatch(context, delivery, Commands(context, stopping, standing))
+    return Parts(context, intake, dispatch, turns, delivery, Repair(context, delivery), connection, standing, connected)
+
+
+def preferences_from(settings: Settings) -> Preferences:
+    return Preferences(
+        language=settings.ui.language,
+        agent=settings.agent_name,
+        admins=frozenset(UserId(one) for one in settings.access.admins),
+        max_running=settings.turns.max_running,
+        time_limit_s=settings.turns.time_limit_s,
+        drain_s=settings.turns.drain_s,
+        streaming=settings.cards.streaming,
+        frame_gaps_ms=settings.cards.frame_gaps_ms,
+    )
+
+
+def policy_from(settings: Settings) -> Policy:
+    return Policy(
+        app_id=settings.feishu.app_id,
+        dm=settings.chat.dm,
+        dm_users=frozenset(UserId(one) for one in settings.chat.dm_users),
+        respond_to_all=settings.chat.respond_to_all,
+        allow_bots=settings.chat.allow_bots,
+        topic_in_private=settings.topics.private == "topic",
+        topic_in_group=settings.topics.group == "topic",
+    )
+
+
+def connection_settings_from(settings: Settings) -> ConnectionSettings:
+    return ConnectionSettings(**settings.connection.model_dump())

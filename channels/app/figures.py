@@ -1,0 +1,97 @@
+"""What the running service tells the outside: health, figures, status."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from channels.app.building import Parts
+from channels.store.transactions.boot import Report
+from channels.web.operations import Health, Number
+
+STARTING = Health(live=True, ready=False, reasons=("starting",))
+
+
+class Figures:
+    """`web.operations.Operations` over the parts of one boot; before they exist the service is starting."""
+
+    def __init__(self) -> None:
+        self.parts: Parts | None = None
+
+    def health(self) -> Health:
+        if self.parts is None:
+            return STARTING
+        reasons = self.parts.standing.reasons()
+        return Health(live=not self.parts.standing.failed_loops, ready=not reasons, reasons=reasons)
+
+    async def status(self) -> dict[str, Any]:
+        """Everything about this boot, from one moment, as JSON values."""
+        if self.parts is None:
+            return {"state": "starting"}
+        parts, standing = self.parts, self.parts.standing
+        report, now = await standing.read(), parts.context.now()
+        reasons = standing.reasons()
+        return {
+            "state": "ready" if not reasons else "degraded",
+            "reasons": list(reasons),
+            "version": standing.version,
+            "uptime_s": standing.uptime_ms() // 1000,
+            "owner_epoch": report.epoch,
+            "bot": {"name": parts.context.bot_name, "open_id": parts.context.policy.bot_open_id},
+            "connection": self._connection(parts),
+            "inbox": _waiting(report.inbox, now),
+            "outbox": _waiting(report.outbox, now),
+            "turns": report.turns | {"running": parts.turns.running},
+            "sessions": report.sessions,
+            "routes": report.routes,
+            "snapshots": report.snapshots,
+            "commits": report.commits,
+            "api_calls": dict(parts.context.feishu.counts),
+        }
+
+    def numbers(self) -> Sequence[Number]:
+        return tuple(self._numbers(self.parts)) if self.parts is not None else ()
+
+    def _connection(self, parts: Parts) -> dict[str, Any]:
+        health, now_s = parts.connection.health, parts.context.clock.monotonic()
+        heard = health.last_heard_at
+        return {
+            "state": str(health.state),
+            "last_heard_s_ago": round(now_s - heard, 1) if heard is not None else None,
+            "connections": health.connections,
+            "attempts": health.attempts,
+            "fatal": f"{health.fatal.code} {health.fatal.msg}" if health.fatal else None,
+            "last_loss": health.last_loss or None,
+            "frames": health.frames,
+            "acks_ok": health.acks_ok,
+            "acks_failed": health.acks_failed,
+        }
+
+    def _numbers(self, parts: Parts) -> Iterator[Number]:
+        health = parts.connection.health
+        yield Number("connected", float(parts.standing.connected))
+        yield Number("frames_total", health.frames, kind="counter")
+        yield Number("acks_total", health.acks_ok, {"result": "ok"}, kind="counter")
+        yield Number("acks_total", health.acks_failed, {"result": "failed"}, kind="counter")
+        yield Number("messages_accepted_total", parts.intake.accepted, kind="counter")
+        yield Number("messages_duplicated_total", parts.intake.duplicates, kind="counter")
+        yield Number("turns_running", parts.turns.running)
+        for name, count in sorted(parts.context.feishu.counts.items()):
+            yield Number("api_calls_total", count, {"call": name}, kind="counter")
+        if parts.standing.last_report is not None:
+            yield from _report_numbers(parts.standing.last_report, parts.context.now())
+
+
+def _report_numbers(report: Report, now: int) -> Iterator[Number]:
+    yield Number("owner_epoch", report.epoch)
+    yield Number("commits_total", report.commits, kind="counter")
+    yield Number("sessions", report.sessions)
+    yield Number("snapshots", report.snapshots)
+    for table, waiting in (("inbox", report.inbox), ("outbox", report.outbox)):
+        for state, (count, oldest) in waiting.items():
+            yield Number(f"{table}_rows", count, {"state": state})
+            yield Number(f"{table}_oldest_age_seconds", max(0, now - oldest) / 1000, {"state": state})
+
+
+def _waiting(rows: dict[str, tuple[int, int]], now: int) -> dict[str, Any]:
+    return {
+        state: {"count": count, "oldest_s": max(0, now - oldest) // 1000} for state, (count, oldest) in rows.items()
+    }

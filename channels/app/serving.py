@@ -1,0 +1,212 @@
+"""One boot from start to stop."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from channels import __version__
+from channels.app.building import Parts, Ports, Resolved, assemble, resolve
+from channels.app.figures import Figures
+from channels.clock import FlooredClock
+from channels.config import Settings
+from channels.errors import ApiRefused, ConfigError, OutcomeUnknown, RetryLater
+from channels.feishu.api import new_session
+from channels.logs import (
+    LOOP_ENDED,
+    OWNER_RAISED,
+    SERVICE_READY,
+    SERVICE_STARTED,
+    SERVICE_STOPPED,
+    SERVICE_STOPPING,
+    get_logger,
+)
+from channels.rules.retry import backoff_ms
+from channels.service.establishing import watch_claims
+from channels.service.upkeep import keep_beating, keep_sweeping
+from channels.store import owners
+from channels.store.database import Database
+from channels.store.lock import FileLock, lock_path
+from channels.store.transactions.boot import beat, read_floor, take_ownership
+from channels.web.control import ControlServer
+from channels.web.server import WebServer
+
+DELIVERY_LIMIT_S = 5.0
+
+log = get_logger(__name__)
+
+
+async def serve(
+    settings: Settings,
+    *,
+    stop: asyncio.Event,
+    ready: Callable[[str], None] | None = None,
+    ports: Ports | None = None,
+) -> None:
+    """Run the service until `stop` is set. `ready` is called once, with words, when the first connection stands.
+
+    Raises ConfigError and StartRefused before anything was changed.
+    """
+    service = Service(settings, ports or Ports.real())
+    await service.start()
+    try:
+        await service.run(stop, ready)
+    finally:
+        await service.stop()
+
+
+class Service:
+    """One boot: `start`, then `run` until its event is set, then `stop`."""
+
+    def __init__(self, settings: Settings, ports: Ports) -> None:
+        self.settings, self._ports = settings, ports
+        self.figures = Figures()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._undo = contextlib.AsyncExitStack()
+        self.web_url = ""
+
+    @property
+    def parts(self) -> Parts:
+        assert self.figures.parts is not None, "not started"
+        return self.figures.parts
+
+    async def start(self) -> None:
+        """Take the ports, the file and the ownership, and start the loops."""
+        try:
+            await self._start()
+        except BaseException:
+            await self._undo.aclose()
+            raise
+
+    async def run(self, stop: asyncio.Event, ready: Callable[[str], None] | None = None) -> None:
+        """Until `stop` is set. A loop that ends by itself is a defect: it is logged and shows in health."""
+        announcing = asyncio.create_task(self._announce(ready), name="announce")
+        try:
+            await stop.wait()
+        finally:
+            announcing.cancel()
+
+    async def stop(self) -> None:
+        """Down in order. Safe to call when `start` failed."""
+        if self.figures.parts is None:
+            return
+        parts = self.parts
+        log.info(SERVICE_STOPPING, running_turns=parts.turns.running)
+        parts.dispatch.paused = True
+        await parts.turns.drain(self.settings.turns.drain_s)
+        await parts.delivery.stop(DELIVERY_LIMIT_S)
+        connected = parts.standing.connected
+        await parts.connection.stop()
+        await self._cancel_loops()
+        clock = parts.context.clock
+        await parts.context.database.run(beat, clock.now_ms(), clock.wall_ms() if connected else None)
+        await self._undo.aclose()
+        self.figures.parts = None
+        log.info(SERVICE_STOPPED)
+
+    async def _start(self) -> None:
+        settings, ports = self.settings, self._ports
+        resolved = resolve(settings, ports)
+        await self._open_web()
+        database = await Database.open(
+            settings.store.path, hook=ports.hook, before_commit=owners.count_commit, clock=ports.clock
+        )
+        self._undo.push_async_callback(database.close)
+        clock = FlooredClock(ports.clock, await database.read(read_floor))
+        ownership = await database.run(take_ownership, ports.ids.uuid(), __version__, clock.now_ms())
+        log.info(
+            OWNER_RAISED, epoch=ownership.epoch, requeued_turns=ownership.requeued, unknown_turns=ownership.deposed
+        )
+        session = await self._undo.enter_async_context(new_session())
+        parts = assemble(settings, resolved, ports, session, database, clock, ownership.epoch, __version__)
+        self._undo.push_async_callback(parts.context.feishu.close)
+        self._close_agents(resolved)
+        await self._open_control()
+        self.figures.parts = parts
+        self._start_loops(parts)
+        log.info(SERVICE_STARTED, version=__version__, epoch=ownership.epoch, app_id=settings.feishu.app_id)
+
+    async def _open_web(self) -> None:
+        settings = self.settings
+        if not settings.web.enabled:
+            return
+        web = WebServer(self.figures, settings.web.host, settings.web.port)
+        try:
+            await web.start()
+        except ConfigError:
+            self._refuse_second_instance()
+            raise
+        self._undo.push_async_callback(web.stop)
+        self.web_url = web.url
+
+    def _refuse_second_instance(self) -> None:
+        """A port in use usually means that this very service runs already: then say that instead."""
+        if lock_path(self.settings.store.path).exists():
+            FileLock.acquire(self.settings.store.path, self._ports.clock.wall_ms()).release()
+
+    async def _open_control(self) -> None:
+        control = ControlServer(self.settings.control_socket, {"status": self._status})
+        await control.start()
+        self._undo.push_async_callback(control.stop)
+
+    def _close_agents(self, resolved: Resolved) -> None:
+        for agent in resolved.agents.values():
+            self._undo.push_async_callback(agent.close)
+
+    async def _status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
+        return await self.figures.status()
+
+    def _start_loops(self, parts: Parts) -> None:
+        loops: dict[str, Coroutine[Any, Any, None]] = {
+            "connection": parts.connection.run(),
+            "identity": identify(parts),
+            "dispatch": parts.dispatch.run(),
+            "turns": parts.turns.run(),
+            "delivery": parts.delivery.run(),
+            "repair": parts.repair.run(),
+            "establishing": watch_claims(parts.context),
+            "heartbeat": keep_beating(parts.context, parts.standing),
+            "sweep": keep_sweeping(parts.context),
+        }
+        for name, loop in loops.items():
+            self._tasks[name] = asyncio.create_task(loop, name=name)
+            self._tasks[name].add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Loops do not end by themselves: one that does is a defect that health must show."""
+        name = task.get_name()
+        if task.cancelled() or (name in ("identity", "connection") and task.exception() is None):
+            return
+        self.parts.standing.failed_loops.append(name)
+        log.error(LOOP_ENDED, loop=name, exc_info=task.exception())
+
+    async def _cancel_loops(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _announce(self, ready: Callable[[str], None] | None) -> None:
+        """Say once that the service is connected and knows its name."""
+        parts = self.parts
+        await parts.context.identified.wait()
+        await parts.connected.wait()
+        words = f"connected as {parts.context.bot_name or self.settings.feishu.app_id}"
+        log.info(SERVICE_READY, epoch=parts.context.epoch, web=self.web_url)
+        if ready is not None:
+            ready(words)
+
+
+async def identify(parts: Parts) -> None:
+    """Ask Feishu who the bot is, until it answers."""
+    context, attempts = parts.context, 0
+    while True:
+        try:
+            bot = await context.feishu.bot_info()
+        except (RetryLater, ApiRefused, OutcomeUnknown) as error:
+            attempts += 1
+            log.warning("identity.delayed", error=str(error))
+            await asyncio.sleep(backoff_ms(attempts, context.rng.random()) / 1000)
+        else:
+            context.identify(bot.open_id, bot.name)
+            context.inbox.ring()
+            return

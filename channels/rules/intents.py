@@ -1,0 +1,112 @@
+"""The intents of a turn, built from plain values, so that every effect has its row before it happens.
+
+Lanes: everything that makes or closes the turn's cards goes through `turn:<turn_id>` one after another (a segment never
+overtakes the one before it, a close never its card); reactions go through `react:<turn_id>` beside it.
+"""
+
+import json
+from dataclasses import dataclass
+
+from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
+from channels.rules.delivery import Intent
+
+TYPING, DONE = "Typing", "DONE"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawn card: its JSON, and the same in plain text."""
+
+    card: str
+    text: str
+
+
+def turn_lane(turn_id: TurnId) -> str:
+    return f"turn:{turn_id}"
+
+
+def reaction_lane(turn_id: TurnId) -> str:
+    return f"react:{turn_id}"
+
+
+def payload(**values: object) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class TurnIntents:
+    """Builds the intents of one turn; `target` is the message that is answered."""
+
+    turn_id: TurnId
+    chat_id: ChatId
+    target: MessageId
+
+    def typing(self, uuid: SendUuid) -> Intent:
+        return self._reaction("typing", "add", uuid, TYPING, terminal=False)
+
+    def untyping(self, uuid: SendUuid) -> Intent:
+        return self._reaction("untyping", "remove", uuid, TYPING, terminal=True)
+
+    def done(self, uuid: SendUuid) -> Intent:
+        return self._reaction("done", "add", uuid, DONE, terminal=True)
+
+    def card(self, segment: int, drawing: Drawing, uuids: tuple[SendUuid, SendUuid], *, final: bool) -> list[Intent]:
+        """A new card of the turn: its entity, then the message that shows it. `final`: nothing will follow."""
+        kind = "reply" if segment == 0 else "segment"
+        body = payload(card=drawing.card, text=drawing.text if final else "")
+        return [
+            self._turn(f"create/{segment}", "card", "create", segment, payload(card=drawing.card), uuids[0]),
+            self._turn(f"{kind}/{segment}", kind, "reply", segment, body, uuids[1], terminal=final),
+        ]
+
+    def close(self, segment: int, drawing: Drawing, uuid: SendUuid) -> Intent:
+        """The last update of a card."""
+        body = payload(card=drawing.card, text=drawing.text)
+        return self._turn(f"close/{segment}", "card", "close", segment, body, uuid, terminal=True)
+
+    def _turn(
+        self, name: str, kind: str, op: str, segment: int, body: str, uuid: SendUuid, *, terminal: bool = False
+    ) -> Intent:
+        return Intent(
+            intent_id=IntentId(f"{self.turn_id}/{name}"),
+            kind=kind,
+            op=op,
+            lane=turn_lane(self.turn_id),
+            chat_id=self.chat_id,
+            target=self.target,
+            payload=body,
+            uuid=uuid,
+            turn_id=self.turn_id,
+            segment=segment,
+            terminal=terminal,
+        )
+
+    def _reaction(self, name: str, op: str, uuid: SendUuid, emoji: str, *, terminal: bool) -> Intent:
+        return Intent(
+            intent_id=IntentId(f"{self.turn_id}/{name}"),
+            kind="reaction",
+            op=op,
+            lane=reaction_lane(self.turn_id),
+            chat_id=self.chat_id,
+            target=self.target,
+            payload=payload(emoji=emoji),
+            uuid=uuid,
+            turn_id=self.turn_id,
+            terminal=terminal,
+        )
+
+
+def notice(
+    name: str, chat_id: ChatId, target: MessageId, drawing: Drawing, uuid: SendUuid, *, in_thread: bool
+) -> Intent:
+    """A stand-alone answer card (help, status, refusal), replied to `target`."""
+    return Intent(
+        intent_id=IntentId(f"{target}/{name}"),
+        kind="reply",
+        op="notice",
+        lane=f"notice:{target}",
+        chat_id=chat_id,
+        target=target,
+        payload=payload(card=drawing.card, text=drawing.text, in_thread=in_thread),
+        uuid=uuid,
+    )

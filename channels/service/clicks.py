@@ -1,0 +1,63 @@
+"""Buttons. Every click is committed before it is answered; the answer leaves within two seconds.
+
+A click that could not be committed by then gets a "please press again" toast: Feishu never sends a callback twice, so
+only the person can. Who may press what is decided in the commit, from who pressed.
+"""
+
+import asyncio
+
+from channels.cards.texts import texts
+from channels.feishu.connection import Answer
+from channels.feishu.events import CardClicked
+from channels.ids import TurnId
+from channels.logs import CARD_CLICKED, get_logger
+from channels.service.context import Context
+from channels.service.stopping import Stopping
+from channels.store.transactions.accept import accept_event
+from channels.store.transactions.run import NothingToStop
+
+ANSWER_LIMIT_S = 2.0
+
+log = get_logger(__name__)
+
+
+def toast(kind: str, content: str) -> Answer:
+    """An answer that shows a short line to who pressed: kind is success, info, warning or error."""
+    return Answer(200, {"toast": {"type": kind, "content": content}})
+
+
+class Clicks:
+    """Answers card callbacks."""
+
+    def __init__(self, context: Context, stopping: Stopping, *, limit_s: float = ANSWER_LIMIT_S) -> None:
+        self._context, self._stopping, self._limit_s = context, stopping, limit_s
+
+    async def handle(self, click: CardClicked) -> Answer:
+        """The toast for one click, never later than the limit."""
+        work = asyncio.ensure_future(self._carry_out(click))
+        done, _ = await asyncio.wait({work}, timeout=self._limit_s)
+        words = texts(self._context.preferences.language)
+        if not done or work.exception() is not None:
+            work.add_done_callback(lambda late: late.cancelled() or late.exception())
+            log.warning(CARD_CLICKED, event_id=click.event_id, outcome="press_again")
+            return toast("warning", words.toast_press_again)
+        return work.result()
+
+    async def _carry_out(self, click: CardClicked) -> Answer:
+        context, words = self._context, texts(self._context.preferences.language)
+        action, turn_id = click.value.get("do"), click.value.get("turn")
+        if action != "stop" or not isinstance(turn_id, str):
+            await context.database.run(
+                accept_event, click.event_id, "card_clicked", click.message_id, "unknown_button", context.now()
+            )
+            return toast("info", words.toast_unknown)
+        result = await self._stopping.stop(TurnId(turn_id), click.operator.user_id)
+        outcome = result.why if isinstance(result, NothingToStop) else "stopping"
+        log.info(CARD_CLICKED, event_id=click.event_id, action=action, outcome=outcome)
+        match outcome:
+            case "stopping":
+                return toast("success", words.toast_stopping)
+            case "not_yours":
+                return toast("warning", words.toast_not_yours)
+            case _:
+                return toast("info", words.toast_already_ended)

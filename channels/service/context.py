@@ -1,0 +1,61 @@
+"""What every loop is given: the file, the wire, the ports, and who we are."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from channels.agents.protocol import Agent
+from channels.clock import FlooredClock, Ids, Rng
+from channels.feishu.api import FeishuApi
+from channels.ids import OwnerEpoch, SendUuid, UserId
+from channels.rules.pace import FRAME_GAPS_MS
+from channels.rules.routing import Policy
+from channels.service.signals import Signal
+from channels.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The settings that loops look at while they run."""
+
+    language: str = "zh"
+    agent: str = "demo"
+    admins: frozenset[UserId] = frozenset()
+    cwd: str = ""
+    max_running: int = 8
+    time_limit_s: float = 1800.0
+    drain_s: float = 20.0
+    streaming: bool = True
+    frame_gaps_ms: Sequence[int] = FRAME_GAPS_MS
+
+
+@dataclass(slots=True)
+class Context:
+    """One boot of the service. `policy` gets the bot's own open_id once Feishu has told it (`identified`)."""
+
+    database: Database
+    feishu: FeishuApi
+    clock: FlooredClock
+    ids: Ids
+    rng: Rng
+    epoch: OwnerEpoch
+    agents: Mapping[str, Agent]
+    preferences: Preferences
+    policy: Policy
+    identified: asyncio.Event = field(default_factory=asyncio.Event)
+    bot_name: str = ""
+    inbox: Signal = field(default_factory=Signal)
+    turns: Signal = field(default_factory=Signal)
+    outbox: Signal = field(default_factory=Signal)
+
+    def now(self) -> int:
+        return self.clock.now_ms()
+
+    def uuids(self, count: int) -> tuple[SendUuid, ...]:
+        return tuple(SendUuid(self.ids.uuid()) for _ in range(count))
+
+    def identify(self, bot_open_id: str, name: str) -> None:
+        """Mentions can be understood from here on."""
+        self.policy = replace(self.policy, bot_open_id=bot_open_id)
+        self.bot_name = name
+        self.identified.set()

@@ -1,0 +1,195 @@
+"""Inbox row → decision → turn, per conversation in (create_time, message_id) order.
+
+Wake-ups are hints; the table is looked at once a second, and at boot. Commands go first and wait for nobody. A message
+that cannot be decided is tried again with growing waits and refused with an error card after five attempts; it never
+holds up another conversation.
+"""
+
+import asyncio
+import json
+from collections import defaultdict
+
+from channels.cards.notice import notice_card
+from channels.cards.reply import reply_cards
+from channels.cards.texts import texts
+from channels.feishu.events import normalise
+from channels.ids import ConversationKey, MessageId, SessionId, TurnId
+from channels.logs import LOOP_FAILED, MESSAGE_DROPPED, MESSAGE_REFUSED, TURN_ADMITTED, get_logger
+from channels.rules.command import parse
+from channels.rules.intents import Drawing
+from channels.rules.message import Message
+from channels.rules.retry import backoff_ms
+from channels.rules.routing import is_addressed
+from channels.rules.turn import Phase, View
+from channels.service.commands import Commands
+from channels.service.context import Context
+from channels.service.delivery import Delivery
+from channels.store import inbox
+from channels.store.inbox import InboxRow
+from channels.store.transactions.accept import count_decision_attempt
+from channels.store.transactions.admit import (
+    UUIDS_PER_ADMISSION,
+    Admission,
+    Decided,
+    NotYet,
+    decide_message,
+    refuse_poisoned,
+)
+
+POLL_S = 1.0
+ROWS_PER_PASS = 500
+ATTEMPTS_AT_MOST = 5
+
+log = get_logger(__name__)
+
+
+class Dispatch:
+    """Decides accepted messages. Starts once the bot knows its own name: without it no mention can be understood."""
+
+    def __init__(self, context: Context, delivery: Delivery, commands: Commands) -> None:
+        self._context, self._delivery, self._commands = context, delivery, commands
+        self._messages: dict[MessageId, Message] = {}  # of rows that wait; normalising costs more than looking
+        self._counted: set[MessageId] = set()
+        self.paused = False
+
+    async def run(self) -> None:
+        """For ever: look, decide, wait for a ring."""
+        await self._context.identified.wait()
+        while True:
+            try:
+                if not self.paused:
+                    await self._pass()
+            except Exception:
+                log.exception(LOOP_FAILED, loop="dispatch")
+            await self._context.inbox.wait(POLL_S)
+
+    async def _pass(self) -> None:
+        context = self._context
+        rows = await context.database.read(inbox.open_rows, context.now(), ROWS_PER_PASS)
+        self._messages = {
+            row.message_id: self._messages[row.message_id] for row in rows if row.message_id in self._messages
+        }
+        conversations: defaultdict[ConversationKey, list[InboxRow]] = defaultdict(list)
+        for row in rows:
+            conversations[row.conversation].append(row)
+        await asyncio.gather(*(self._work_through(rows) for rows in conversations.values()))
+        if len(rows) == ROWS_PER_PASS:
+            context.inbox.ring()
+
+    async def _work_through(self, rows: list[InboxRow]) -> None:
+        """One conversation: its commands at once, the others until one has to wait."""
+        waiting = False
+        for row in rows:
+            try:
+                command = self._is_command(row)
+                if waiting and not command:
+                    continue
+                waiting = not await self._decide(row, command) or waiting
+            except Exception:
+                log.exception(LOOP_FAILED, loop="dispatch.message", message_id=row.message_id)
+                await self._put_off(row)
+                waiting = True
+
+    def _message(self, row: InboxRow) -> Message:
+        message = self._messages.get(row.message_id)
+        if message is None:
+            message = self._messages[row.message_id] = normalise(row.payload, self._context.policy.bot_open_id)
+        return message
+
+    def _is_command(self, row: InboxRow) -> bool:
+        leftover = row.owner_epoch < self._context.epoch and row.message_id not in self._counted
+        if row.attempts >= ATTEMPTS_AT_MOST or leftover:
+            return False  # not before its attempt is committed
+        message = self._message(row)
+        return self._addressed(message) and parse(message.text) is not None
+
+    def _addressed(self, message: Message) -> bool:
+        """Commands need the bot's name in groups, except inside a topic."""
+        envelope = message.envelope
+        return envelope.chat_type == "p2p" or is_addressed(message, self._context.policy) or bool(envelope.thread_id)
+
+    async def _decide(self, row: InboxRow, command: bool) -> bool:
+        """Decide one row; False when it has to wait."""
+        context = self._context
+        if row.attempts >= ATTEMPTS_AT_MOST:
+            await self._refuse(row)
+            return True
+        await self._count_leftover(row)
+        message = self._message(row)
+        found = parse(message.text) if command or self._addressed(message) else None
+        if found is not None:
+            decided: Decided | NotYet = await self._commands.carry_out(found, message)
+        else:
+            admission = self._admission(message)
+            decided = await context.database.run(
+                decide_message, row, message, context.policy, admission, context.epoch, context.now()
+            )
+        return self._follow(row, decided)
+
+    async def _count_leftover(self, row: InboxRow) -> None:
+        """An earlier boot may have died of this row: commit the attempt before touching it, once a boot."""
+        if row.owner_epoch < self._context.epoch and row.message_id not in self._counted:
+            await self._context.database.run(count_decision_attempt, row.message_id, 0)
+            self._counted.add(row.message_id)
+
+    def _follow(self, row: InboxRow, decided: Decided | NotYet) -> bool:
+        if isinstance(decided, NotYet):
+            return False
+        self._messages.pop(row.message_id, None)
+        self._counted.discard(row.message_id)
+        self._delivery.kick(decided.lanes)
+        if decided.turn_id is not None:
+            self._context.turns.ring()
+            log.info(TURN_ADMITTED, message_id=row.message_id, turn_id=decided.turn_id, verdict=decided.verdict)
+        elif not decided.lanes:
+            log.info(MESSAGE_DROPPED, message_id=row.message_id, reason=decided.verdict)
+        return True
+
+    def _admission(self, message: Message) -> Admission:
+        """Fresh ids and drawings, in case this message gets a turn."""
+        context, preferences = self._context, self._context.preferences
+        words = texts(preferences.language)
+        turn_id = TurnId(context.ids.new("turn"))
+        view = View(turn_id, agent=preferences.agent)
+        thinking = reply_cards(view, preferences.language)[0]
+        waiting = reply_cards(View(turn_id, phase=Phase.WAITING, agent=preferences.agent), preferences.language)[0]
+        expired = notice_card(words.expired_title, words.expired_body, template="grey", language=preferences.language)
+        return Admission(
+            turn_id=turn_id,
+            session_id=SessionId(context.ids.new("session")),
+            uuids=context.uuids(UUIDS_PER_ADMISSION),
+            agent=preferences.agent,
+            cwd=preferences.cwd,
+            thinking=Drawing(thinking.json, thinking.text),
+            waiting=Drawing(waiting.json, waiting.text),
+            expired=Drawing(expired.json, expired.text),
+            message_json=message_json(message),
+        )
+
+    async def _put_off(self, row: InboxRow) -> None:
+        """Try this message again later; others of the conversation wait behind it."""
+        context = self._context
+        wait_ms = backoff_ms(row.attempts + 1, context.rng.random())
+        await context.database.run(count_decision_attempt, row.message_id, context.now() + wait_ms)
+
+    async def _refuse(self, row: InboxRow) -> None:
+        context = self._context
+        words = texts(context.preferences.language)
+        card = notice_card(
+            words.could_not_start_title,
+            words.could_not_start.format(reason=words.error_internal),
+            template="red",
+            language=context.preferences.language,
+        )
+        drawing = Drawing(card.json, card.text)
+        lane = await context.database.run(
+            refuse_poisoned, row.message_id, drawing, context.uuids(1)[0], row, context.now()
+        )
+        log.error(MESSAGE_REFUSED, message_id=row.message_id, attempts=row.attempts)
+        self._delivery.kick((lane,))
+
+
+def message_json(message: Message) -> str:
+    """What the agent will be given, as the snapshot keeps it."""
+    resources = [{"kind": one.kind, "file_key": one.file_key, "name": one.name} for one in message.resources]
+    return json.dumps({"text": message.text, "resources": resources}, ensure_ascii=False)

@@ -1,0 +1,106 @@
+"""Frame → message-id gate → one commit → ack.
+
+The answer that `handle` returns is the ack: it says 200 only when what it stands for is durable. A second delivery of
+a message that is being committed waits for that commit and gets the same answer, so that a commit that fails is told
+to both.
+"""
+
+import asyncio
+from typing import assert_never
+
+from channels.feishu import events
+from channels.feishu.connection import Answer
+from channels.ids import EventId, MessageId
+from channels.logs import (
+    EVENT_RECORDED,
+    EVENT_SKIPPED,
+    MESSAGE_ACCEPTED,
+    MESSAGE_DROPPED,
+    MESSAGE_DUPLICATED,
+    get_logger,
+)
+from channels.rules.message import Envelope
+from channels.rules.routing import drop_at_the_door
+from channels.service.clicks import Clicks
+from channels.service.context import Context
+from channels.service.stopping import Stopping
+from channels.store.transactions.accept import Accepted, Duplicate, accept_event, accept_message
+
+OK = Answer(200)
+
+log = get_logger(__name__)
+
+
+class Intake:
+    """The handler of the long connection."""
+
+    def __init__(self, context: Context, clicks: Clicks, stopping: Stopping) -> None:
+        self._context, self._clicks, self._stopping = context, clicks, stopping
+        self._committing: dict[MessageId, asyncio.Future[Accepted | Duplicate]] = {}
+        self.accepted = 0
+        self.duplicates = 0
+
+    async def handle(self, payload: bytes) -> Answer:
+        """The ack of one event. Raises when it could not be made durable (the connection then says 500)."""
+        event = events.parse(payload)
+        match event:
+            case events.MessageReceived(_, envelope, raw):
+                await self._accept(envelope, raw)
+            case events.CardClicked():
+                return await self._clicks.handle(event)
+            case events.MessageRecalled(event_id, message_id):
+                await self._recall(event_id, message_id)
+            case events.BotAdded(event_id, chat_id) | events.BotRemoved(event_id, chat_id):
+                await self._record(event_id, type(event).__name__, chat_id)
+            case events.ChatDisbanded(event_id, chat_id) | events.PrivateChatEntered(event_id, chat_id):
+                await self._record(event_id, type(event).__name__, chat_id)
+            case events.ReactionAdded() | events.UnknownEvent():
+                log.debug(EVENT_SKIPPED, event_id=event.event_id)
+            case events.Malformed(why):
+                log.error(EVENT_SKIPPED, why=why)
+            case _:
+                assert_never(event)
+        return OK
+
+    async def _accept(self, envelope: Envelope, raw: str) -> None:
+        """One acceptance per message id, whatever comes at the same moment."""
+        running = self._committing.get(envelope.message_id)
+        if running is not None:
+            await asyncio.shield(running)
+            self._count(Duplicate(), envelope)
+            return
+        future = asyncio.ensure_future(self._commit(envelope, raw))
+        self._committing[envelope.message_id] = future
+        future.add_done_callback(lambda done: self._forget(envelope.message_id, done))
+        self._count(await asyncio.shield(future), envelope)
+
+    async def _commit(self, envelope: Envelope, raw: str) -> Accepted | Duplicate:
+        context = self._context
+        drop = drop_at_the_door(envelope, context.policy)
+        return await context.database.run(accept_message, envelope, raw, context.epoch, drop, context.now())
+
+    def _forget(self, message_id: MessageId, done: asyncio.Future[Accepted | Duplicate]) -> None:
+        self._committing.pop(message_id, None)
+        if not done.cancelled():
+            done.exception()  # seen: every waiter was told, also when all of them have gone
+        self._context.inbox.ring()  # also when the ack timed out: the row may be there
+
+    def _count(self, result: Accepted | Duplicate, envelope: Envelope) -> None:
+        match result:
+            case Duplicate():
+                self.duplicates += 1
+                log.info(MESSAGE_DUPLICATED, message_id=envelope.message_id)
+            case Accepted(None):
+                self.accepted += 1
+                log.info(MESSAGE_ACCEPTED, message_id=envelope.message_id, chat_id=envelope.chat_id)
+            case Accepted(reason):
+                log.info(MESSAGE_DROPPED, message_id=envelope.message_id, reason=reason)
+
+    async def _record(self, event_id: EventId, kind: str, subject: str) -> None:
+        context = self._context
+        fresh = await context.database.run(accept_event, event_id, kind, subject, "recorded", context.now())
+        log.info(EVENT_RECORDED, kind=kind, subject=subject, fresh=fresh)
+
+    async def _recall(self, event_id: EventId, message_id: MessageId) -> None:
+        await self._stopping.recall(event_id, message_id)
+        self._context.inbox.ring()

@@ -1,0 +1,91 @@
+"""One attempt, made: which call of Feishu carries out which intent."""
+
+import json
+from typing import Any
+
+from channels.cards.notice import text_message
+from channels.cards.patching import text_only, unstreamed
+from channels.errors import ApiRefused, Broken, CodeKind
+from channels.feishu.api import FeishuApi
+from channels.feishu.cardkit import card_content
+from channels.feishu.messages import SentMessage
+from channels.ids import CardId, MessageId, ReactionId
+from channels.rules.delivery import Attempt
+from channels.store.transactions.deliver import Effect
+
+
+async def send(feishu: FeishuApi, attempt: Attempt, app_id: str) -> Effect:
+    """Make the attempt. Raises RetryLater, ApiRefused or OutcomeUnknown as `feishu.api` does."""
+    intent, body = attempt.intent, json.loads(attempt.intent.payload)
+    match intent.op:
+        case "create":
+            return Effect(card_id=await feishu.create_card(body["card"]))
+        case "reply" | "notice":
+            return _said(await _reply(feishu, attempt, "interactive", _content(attempt, body)), body)
+        case "send":
+            sent = await feishu.send_message(intent.chat_id, "interactive", _content(attempt, body), intent.uuid)
+            return _said(sent, body)
+        case "text":
+            return _said(await _reply(feishu, attempt, *_text(body)), body)
+        case "send_text":
+            return _said(await feishu.send_message(intent.chat_id, *_text(body), intent.uuid), body)
+        case "close":
+            return await _close(feishu, attempt, body)
+        case "add":
+            return Effect(reaction_id=await feishu.add_reaction(MessageId(intent.target), body["emoji"]))
+        case "remove":
+            await _remove_reaction(feishu, attempt, body["emoji"], app_id)
+            return Effect()
+        case _:
+            raise Broken(f"unknown op {intent.op!r}")
+
+
+async def _close(feishu: FeishuApi, attempt: Attempt, body: dict[str, Any]) -> Effect:
+    """The last update of a card; where the card became text, the whole answer as a message."""
+    if attempt.mode == "text":
+        return _said(await _reply(feishu, attempt, *_text(body)), body)
+    message_id = MessageId(attempt.message_id) if attempt.message_id else None
+    if attempt.card_id is not None:
+        await feishu.update_card(CardId(attempt.card_id), body["card"], attempt.sequence, attempt.intent.uuid)
+    elif message_id is not None:
+        await feishu.patch_card(message_id, unstreamed(body["card"]))
+    else:  # the card never came to be
+        raise ApiRefused(CodeKind.MESSAGE_GONE, 0, "there is no card to close")
+    return Effect(message_id=message_id, text=body["text"])
+
+
+async def _reply(feishu: FeishuApi, attempt: Attempt, msg_type: str, content: str) -> SentMessage:
+    intent = attempt.intent
+    return await feishu.reply_message(
+        MessageId(intent.target),
+        msg_type,
+        content,
+        intent.uuid,
+        in_thread=attempt.in_thread,
+        chat_id=intent.chat_id,
+    )
+
+
+def _content(attempt: Attempt, body: dict[str, Any]) -> str:
+    """The card by its entity, or (patch lane, notices) the card itself."""
+    return card_content(CardId(attempt.card_id)) if attempt.card_id else unstreamed(body["card"])
+
+
+def _text(body: dict[str, Any]) -> tuple[str, str]:
+    return text_message(text_only(body["text"]))
+
+
+def _said(sent: SentMessage, body: dict[str, Any]) -> Effect:
+    return Effect(message_id=sent.message_id, thread_id=sent.thread_id, text=body.get("text", ""))
+
+
+async def _remove_reaction(feishu: FeishuApi, attempt: Attempt, emoji: str, app_id: str) -> None:
+    """Take our reaction off: by its id where adding it was answered, else by looking for it."""
+    message_id = MessageId(attempt.intent.target)
+    if attempt.reaction_id:
+        ours = [ReactionId(attempt.reaction_id)]
+    else:
+        listed = await feishu.list_reactions(message_id, emoji)
+        ours = [one.reaction_id for one in listed if one.operator_type == "app" and one.operator_id == app_id]
+    for reaction_id in ours:
+        await feishu.remove_reaction(message_id, reaction_id)

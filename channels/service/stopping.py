@@ -1,0 +1,76 @@
+"""Ending turns on request: *Stop*, /stop, a recalled question. The stop is committed before anything acts on it."""
+
+from collections.abc import Callable
+
+from channels.cards.reply import reply_cards
+from channels.ids import EventId, MessageId, TurnId, UserId
+from channels.rules.agent_event import Outcome
+from channels.rules.intents import Drawing
+from channels.rules.turn import View, finished
+from channels.service.context import Context
+from channels.store.transactions.recall import recall_message
+from channels.store.transactions.run import (
+    Finish,
+    NothingToStop,
+    StoppedAtOnce,
+    stop_turn,
+    uuids_for,
+)
+from channels.store.transactions.run import (
+    Stopping as StopCommitted,
+)
+
+
+def draw(view: View, language: str) -> tuple[Drawing, ...]:
+    """The cards of a view, as transactions take them."""
+    return tuple(Drawing(card.json, card.text) for card in reply_cards(view, language))
+
+
+class Stopping:
+    """Commits stops and passes them on: to delivery when the turn has ended at once, else to the running agent."""
+
+    def __init__(self, context: Context, kick: Callable[[tuple[str, ...]], None]) -> None:
+        self._context, self._kick = context, kick
+        self.tell_running: Callable[[TurnId], None] = lambda turn_id: None
+
+    async def stop(self, turn_id: TurnId, operator: UserId) -> StopCommitted | StoppedAtOnce | NothingToStop:
+        """Stop one turn for somebody; only who drives it and admins may."""
+        context = self._context
+        result = await context.database.run(
+            stop_turn,
+            turn_id,
+            operator,
+            context.preferences.admins,
+            self._finish(turn_id),
+            context.epoch,
+            context.now(),
+        )
+        self._pass_on(turn_id, result)
+        return result
+
+    async def recall(self, event_id: EventId, message_id: MessageId) -> None:
+        """A message was recalled: remember it, and end its turn if it is still queued."""
+        context = self._context
+        turn_id = TurnId(context.ids.new("turn"))
+        result = await context.database.run(
+            recall_message, event_id, message_id, self._finish(turn_id), context.epoch, context.now()
+        )
+        if isinstance(result, StoppedAtOnce):
+            self._kick(result.lanes)
+            context.turns.ring()
+
+    def _pass_on(self, turn_id: TurnId, result: StopCommitted | StoppedAtOnce | NothingToStop) -> None:
+        match result:
+            case StoppedAtOnce(lanes):
+                self._kick(lanes)
+                self._context.turns.ring()
+            case StopCommitted():
+                self.tell_running(turn_id)
+            case NothingToStop():
+                pass
+
+    def _finish(self, turn_id: TurnId) -> Finish:
+        """How a turn that never ran ends."""
+        view = finished(View(turn_id), Outcome.STOPPED)
+        cards = draw(view, self._context.preferences.language)
+        return Finish("stopped", (), cards, cards, self._context.uuids(uuids_for(len(cards))))

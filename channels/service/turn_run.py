@@ -1,0 +1,172 @@
+"""One turn: enter, run the agent, save what was read, finish.
+
+The agent starts only after the enter commit, and everything after it is fenced by the lease. Whatever the agent does —
+ends, fails, hangs, ignores a stop — the turn ends with one finish commit whose intents the durable lane carries out.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+from channels.agents.protocol import Agent, Said, TurnRequest
+from channels.cards.reply import reply_cards
+from channels.cards.texts import texts
+from channels.logs import LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
+from channels.rules.agent_event import AgentEvent, Ended, Outcome
+from channels.rules.turn import View, advance, finished
+from channels.service.card_book import CardBook
+from channels.service.context import Context
+from channels.service.delivery import Delivery
+from channels.service.live_card import LiveCard
+from channels.service.stopping import draw
+from channels.service.turn_log import TurnLog
+from channels.store.transactions.run import (
+    Entered,
+    Finish,
+    Lease,
+    enter_turn,
+    finish_turn,
+    save_progress,
+    uuids_for,
+)
+from channels.store.turns import Snapshot
+
+SAVE_EVERY_S = 1.0
+STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is left alone and its turn ended
+
+log = get_logger(__name__)
+
+
+class TurnRun:
+    """Runs one turn to its end. `end_early` may be called at any time."""
+
+    def __init__(self, context: Context, book: CardBook, delivery: Delivery, lease: Lease) -> None:
+        self._context, self._book, self._delivery, self._lease = context, book, delivery, lease
+        self._log = TurnLog()
+        self._early: Outcome | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._agent: Agent | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._view = View(lease.turn_id)
+        self._saved_at = 0.0
+
+    def end_early(self, outcome: Outcome) -> None:
+        """Make the agent stop; the turn ends with this outcome (a committed stop always ends as stopped)."""
+        self._early = self._early or outcome
+        if self._agent is not None:
+            self._stopping = asyncio.create_task(self._agent.stop(self._lease.turn_id))
+        if self._pump is not None:
+            asyncio.get_running_loop().call_later(STOP_GRACE_S, self._pump.cancel)
+
+    async def run(self, snapshot: Snapshot | None) -> None:
+        """Enter and run; returns when the finish commit is made, or at once when the turn is not ours."""
+        context = self._context
+        message = json.loads(snapshot.message) if snapshot and snapshot.message else {}
+        entered = await context.database.run(enter_turn, self._lease, str(message.get("text", "")), context.now())
+        if entered is None:
+            log.info(TURN_FENCED, turn_id=self._lease.turn_id)
+            return
+        log.info(TURN_ENTERED, turn_id=self._lease.turn_id, session_id=self._lease.session_id)
+        await self._run_entered(entered, str(message.get("text", "")))
+
+    async def _run_entered(self, entered: Entered, text: str) -> None:
+        context, started = self._context, self._context.clock.monotonic()
+        agent = context.agents.get(entered.session.agent) or context.agents[context.preferences.agent]
+        self._agent, self._view = agent, replace(self._view, agent=agent.name)
+        first = reply_cards(self._view, context.preferences.language)[0]
+        live = LiveCard(context, self._book, self._delivery, self._lease, first)
+        request = self._request(entered, text)
+        self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
+        try:
+            await self._watch(self._pump)
+        finally:
+            await live.close()
+        duration_ms = int((context.clock.monotonic() - started) * 1000)
+        await self._finish(replace(self._view, duration_ms=duration_ms))
+
+    def _request(self, entered: Entered, text: str) -> TurnRequest:
+        return TurnRequest(
+            turn_id=self._lease.turn_id,
+            session_id=self._lease.session_id,
+            text=text,
+            sender_user_id=entered.snapshot.sender_user_id,
+            history=tuple(Said(role, said) for role, said in entered.history),
+            folder=Path(entered.session.cwd) if entered.session.cwd else None,
+            language=self._context.preferences.language,
+        )
+
+    async def _watch(self, pump: asyncio.Task[None]) -> None:
+        """Until the stream is over, the time limit is, or a stop was ignored for too long."""
+        words = texts(self._context.preferences.language)
+        done, _ = await asyncio.wait({pump}, timeout=self._context.preferences.time_limit_s)
+        if not done:
+            assert self._agent is not None
+            await self._agent.stop(self._lease.turn_id)
+            pump.cancel()
+            await asyncio.wait({pump}, timeout=STOP_GRACE_S)
+            self._view = finished(self._view, Outcome.FAILED, words.error_agent_limit)
+        elif not pump.cancelled() and (error := pump.exception()) is not None:
+            log.error(LOOP_FAILED, loop="agent", turn_id=self._lease.turn_id, exc_info=error)
+            self._view = finished(self._view, Outcome.FAILED, words.error_internal)
+        if self._early is not None:
+            self._view = finished(self._view, self._early)
+        elif self._view.outcome is None:
+            self._view = finished(self._view, Outcome.FAILED, words.failed_unknown)
+
+    async def _stream(self, agent: Agent, request: TurnRequest, live: LiveCard) -> None:
+        events: AsyncIterator[AgentEvent] = agent.run(request)
+        streaming = self._context.preferences.streaming
+        try:
+            async for event in events:
+                self._view = advance(self._view, event)
+                if isinstance(event, Ended):
+                    return
+                self._log.add(event)
+                if streaming:
+                    live.show(self._view)
+                await self._save()
+        finally:
+            closing = getattr(events, "aclose", None)
+            if closing is not None:
+                with contextlib.suppress(RuntimeError):
+                    await closing()
+
+    async def _save(self) -> None:
+        """What the person has read so far, at most once a second; ends the run when the turn is not ours."""
+        monotonic = self._context.clock.monotonic()
+        if monotonic - self._saved_at < SAVE_EVERY_S:
+            return
+        self._saved_at = monotonic
+        context = self._context
+        ours = await context.database.run(
+            save_progress, self._lease, self._view.answer, self._log.take(), context.now()
+        )
+        if not ours:
+            self.end_early(Outcome.STOPPED)
+
+    async def _finish(self, view: View) -> None:
+        context, language = self._context, self._context.preferences.language
+        cards = draw(view, language)
+        stopped = cards if view.outcome is Outcome.STOPPED else draw(finished(view, Outcome.STOPPED), language)
+        assert view.outcome is not None
+        count = max(len(cards), len(stopped))
+        finish = Finish(view.outcome, self._log.close(view), cards, stopped, context.uuids(uuids_for(count + 8)))
+        done = await context.database.run(finish_turn, self._lease, finish, context.now())
+        if done is None:
+            log.warning(TURN_FENCED, turn_id=self._lease.turn_id)
+            return
+        self._delivery.kick(done.lanes)
+        log.info(
+            TURN_ENDED,
+            turn_id=self._lease.turn_id,
+            session_id=self._lease.session_id,
+            outcome=done.outcome,
+            duration_ms=view.duration_ms,
+            input_tokens=view.usage.input_tokens,
+            output_tokens=view.usage.output_tokens,
+            characters=len(view.answer),
+            cards=len(cards),
+        )

@@ -1,0 +1,41 @@
+"""What comes in: one commit each, before the ack."""
+
+from dataclasses import dataclass
+
+from channels.ids import EventId, MessageId, OwnerEpoch
+from channels.rules.message import Envelope
+from channels.store import inbox
+from channels.store.tx import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """First delivery: the row is there. `dropped` is the reason when it was dropped at the door."""
+
+    dropped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """This message id was accepted before."""
+
+
+def accept_message(
+    tx: Tx, envelope: Envelope, payload: str, epoch: OwnerEpoch, drop_reason: str | None, now: int
+) -> Accepted | Duplicate:
+    """Gate, inbox row and cursor in one commit; the ack may leave once it is done."""
+    if not inbox.register(tx, envelope.message_id, now):
+        return Duplicate()
+    inbox.insert_row(tx, envelope, payload, epoch, drop_reason, now)
+    inbox.move_cursor(tx, envelope)
+    return Accepted(drop_reason)
+
+
+def accept_event(tx: Tx, event_id: EventId, kind: str, subject: str, outcome: str, now: int) -> bool:
+    """Any other known event, each once. True the first time."""
+    return inbox.record_event(tx, event_id, kind, subject, outcome, now)
+
+
+def count_decision_attempt(tx: Tx, message_id: MessageId, due_at: int) -> None:
+    """Deciding this message has failed, or is tried again after a boot."""
+    inbox.count_attempt(tx, message_id, due_at)

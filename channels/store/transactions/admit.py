@@ -1,0 +1,220 @@
+"""Decide and admit: one function, so that nothing changes between the facts and what follows from them."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, TurnId
+from channels.rules import intents, routing
+from channels.rules.intents import Drawing
+from channels.rules.message import Message
+from channels.store import inbox, outbox, routes, sessions, turns
+from channels.store.inbox import InboxRow
+from channels.store.tx import Tx
+
+CLAIM_WAIT_MS = 30_000  # after this an unknown reply closes its claim as a chat route
+FIRST_SEQUENCES = 1_000  # the block that the live lane of a new card may use
+UUIDS_PER_ADMISSION = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Everything a new turn needs that is not in the file: fresh ids, the agent, the first drawings."""
+
+    turn_id: TurnId
+    session_id: SessionId
+    uuids: tuple[SendUuid, ...]
+    agent: str
+    cwd: str
+    thinking: Drawing
+    waiting: Drawing
+    expired: Drawing
+    message_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was committed. `lanes` have new intents; `turn_id` is set when a turn was admitted."""
+
+    verdict: str
+    turn_id: TurnId | None = None
+    lanes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """Nothing was written: an earlier message of the conversation, or a session being established, goes first."""
+
+    why: str
+
+
+def decide_message(
+    tx: Tx,
+    row: InboxRow,
+    message: Message,
+    policy: routing.Policy,
+    admission: Admission,
+    epoch: OwnerEpoch,
+    now: int,
+) -> Decided | NotYet:
+    """The way of one accepted message, from the facts of this moment."""
+    if not inbox.is_accepted(tx, row.message_id):
+        return Decided("decided_before")
+    if not inbox.is_head(tx, row):
+        return NotYet("order")
+    decision = routing.decide(message, _facts(tx, message), policy)
+    match decision:
+        case routing.Drop(reason):
+            inbox.set_terminal(tx, row.message_id, "dropped", reason, now)
+            return Decided(reason)
+        case routing.Refuse(reason):
+            return _refuse(tx, message, reason, admission, now)
+        case routing.AwaitEstablishing():
+            return NotYet("establishing")
+        case routing.Continue(route, in_thread):
+            return _continue(tx, message, route, in_thread, admission, epoch, now)
+        case routing.Start(in_thread):
+            return _start(tx, message, in_thread, admission, epoch, now)
+        case routing.Keep() | routing.Hold():
+            return NotYet("held")
+        case _:
+            assert_never(decision)
+
+
+def refuse_poisoned(tx: Tx, message_id: MessageId, intent: Drawing, uuid: SendUuid, row: InboxRow, now: int) -> str:
+    """A message that could not be decided is refused with an error card; returns the lane."""
+    inbox.set_terminal(tx, message_id, "refused", "poisoned", now)
+    card = intents.notice("poisoned", row.chat_id, message_id, intent, uuid, in_thread=False)
+    outbox.add_intents(tx, [card], now)
+    return card.lane
+
+
+def claim_key(message: Message) -> ClaimKey:
+    return ClaimKey(f"{message.envelope.chat_id}:{message.envelope.sender.user_id}")
+
+
+def _facts(tx: Tx, message: Message) -> routing.Facts:
+    envelope = message.envelope
+    thread = routes.find_route(tx, envelope.conversation) if envelope.thread_id else None
+    chat = routes.find_route(tx, envelope.chat_key)
+    of_root = routes.claim_of_message(tx, envelope.root_id) if envelope.root_id else None
+    of_sender = routes.claim_of_key(tx, claim_key(message))
+    return routing.Facts(
+        recalled=inbox.is_recalled(tx, envelope.message_id),
+        tombstoned=bool(envelope.thread_id) and routes.is_tombstoned(tx, envelope.conversation),
+        thread_route=routing.RouteFact(thread.key, thread.session_id) if thread else None,
+        chat_route=routing.RouteFact(chat.key, chat.session_id) if chat else None,
+        claim_of_root=of_root.message_id if of_root else None,
+        claim_of_sender=of_sender.message_id if of_sender else None,
+    )
+
+
+def _refuse(tx: Tx, message: Message, reason: str, admission: Admission, now: int) -> Decided:
+    envelope = message.envelope
+    inbox.set_terminal(tx, envelope.message_id, "refused", reason, now)
+    card = intents.notice(
+        "refused",
+        envelope.chat_id,
+        envelope.message_id,
+        admission.expired,
+        admission.uuids[0],
+        in_thread=envelope.thread_id is not None,
+    )
+    outbox.add_intents(tx, [card], now)
+    return Decided(reason, lanes=(card.lane,))
+
+
+def _start(tx: Tx, message: Message, in_thread: bool, admission: Admission, epoch: OwnerEpoch, now: int) -> Decided:
+    """A new session, its claim, and its first turn."""
+    envelope = message.envelope
+    session = sessions.Session(
+        admission.session_id,
+        envelope.chat_id,
+        envelope.chat_type,
+        envelope.sender.user_id,
+        admission.agent,
+        admission.cwd,
+    )
+    sessions.insert_session(tx, session, now)
+    decided = _admit(tx, message, admission.session_id, None, in_thread, admission, epoch, now)
+    routes.open_claim(
+        tx,
+        routes.Claim(
+            envelope.message_id,
+            claim_key(message),
+            admission.turn_id,
+            admission.session_id,
+            epoch,
+            "open",
+            now + CLAIM_WAIT_MS,
+        ),
+    )
+    return decided
+
+
+def _continue(
+    tx: Tx,
+    message: Message,
+    route: routing.RouteFact,
+    in_thread: bool,
+    admission: Admission,
+    epoch: OwnerEpoch,
+    now: int,
+) -> Decided:
+    routes.touch_route(tx, route.key, route.session_id, None, now)
+    return _admit(tx, message, route.session_id, route, in_thread, admission, epoch, now)
+
+
+def _admit(
+    tx: Tx,
+    message: Message,
+    session_id: SessionId,
+    route: routing.RouteFact | None,
+    in_thread: bool,
+    admission: Admission,
+    epoch: OwnerEpoch,
+    now: int,
+) -> Decided:
+    """Turn, snapshot, and the intents of every effect that follows."""
+    envelope, turn_id, uuids = message.envelope, admission.turn_id, admission.uuids
+    busy = turns.is_session_busy(tx, session_id)
+    sender = envelope.sender.user_id
+    turns.insert_turn(tx, turn_id, "message", envelope.message_id, session_id, sender, epoch, now)
+    snapshot = turns.Snapshot(
+        turn_id=turn_id,
+        session_id=session_id,
+        chat_id=envelope.chat_id,
+        chat_type=envelope.chat_type,
+        trigger_message_id=envelope.message_id,
+        in_thread=in_thread,
+        reaction_id=None,
+        route_key=route.key if route else None,
+        message=admission.message_json,
+        sender_user_id=sender,
+    )
+    turns.insert_snapshot(tx, snapshot, now)
+    turns.insert_card(tx, turn_id, 0, "card", uuids[2], FIRST_SEQUENCES)
+    build = intents.TurnIntents(turn_id, envelope.chat_id, envelope.message_id)
+    drawing = admission.waiting if busy else admission.thinking
+    effects = [build.typing(uuids[0]), *build.card(0, drawing, (uuids[1], uuids[2]), final=False)]
+    outbox.add_intents(tx, effects, now)
+    inbox.set_queued(tx, envelope.message_id, turn_id, "continue" if route else "start")
+    lanes = (intents.turn_lane(turn_id), intents.reaction_lane(turn_id))
+    return Decided("continue" if route else "start", turn_id, lanes)
+
+
+def answer_command(
+    tx: Tx,
+    message: Message,
+    verdict: str,
+    drawing: Drawing,
+    uuid: SendUuid,
+    now: int,
+) -> Decided:
+    """A command was carried out: its answer is an intent, its row is done."""
+    envelope = message.envelope
+    if not inbox.set_terminal(tx, envelope.message_id, "done", verdict, now):
+        return Decided("decided_before")
+    in_thread = envelope.thread_id is not None
+    card = intents.notice("answer", envelope.chat_id, envelope.message_id, drawing, uuid, in_thread=in_thread)
+    outbox.add_intents(tx, [card], now)
+    return Decided(verdict, lanes=(card.lane,))

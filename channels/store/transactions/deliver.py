@@ -1,0 +1,232 @@
+"""The durable lane: every attempt is committed before it is made, every result in the commit that follows from it."""
+
+from dataclasses import dataclass, replace
+
+from channels.ids import CardId, ConversationKey, MessageId, ReactionId, SendUuid, ThreadId, TurnId, UserId
+from channels.rules import delivery
+from channels.rules.delivery import Attempt, Intent
+from channels.rules.intents import payload
+from channels.rules.message import chat_key
+from channels.store import outbox, routes, sessions, turns
+from channels.store.tx import Tx
+
+SEQUENCE_JUMP = 10_000
+SPARE_UUIDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a successful attempt brought."""
+
+    message_id: MessageId | None = None
+    thread_id: ThreadId | None = None
+    card_id: CardId | None = None
+    reaction_id: ReactionId | None = None
+    text: str = ""  # what a card of ours now shows
+
+
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """What a failed attempt may need: fresh uuids, a neutral card, the answer's text with and without masking."""
+
+    uuids: tuple[SendUuid, ...]
+    neutral_card: str = ""
+    text: str = ""
+    masked_card: str = ""
+    masked_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What was committed: the lane's next attempt (already begun) or when to look again; whether a claim closed."""
+
+    next: Attempt | None = None
+    due_at: int | None = None
+    claim_closed: bool = False
+
+
+def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
+    """Commit the next attempt of a lane, if its first pending intent is due."""
+    head = outbox.head_of_lane(tx, lane)
+    if head is None:
+        return Recorded()
+    if head.next_attempt_at > now:
+        return Recorded(due_at=head.next_attempt_at)
+    outbox.begin_attempt(tx, head.intent.intent_id, now)
+    attempt = Attempt(
+        intent=head.intent,
+        attempts=head.attempts + 1,
+        first_attempt_at=head.first_attempt_at if head.first_attempt_at is not None else now,
+        unsure=head.unsure,
+        created_at=head.created_at,
+    )
+    return Recorded(next=_with_surroundings(tx, attempt))
+
+
+def record_success(tx: Tx, attempt: Attempt, effect: Effect, now: int) -> Recorded:
+    """The effect is there: remember what it brought, and begin the lane's next."""
+    result = payload(
+        message_id=effect.message_id,
+        thread_id=effect.thread_id,
+        card_id=effect.card_id,
+        reaction_id=effect.reaction_id,
+    )
+    if not outbox.set_last(tx, attempt.intent.intent_id, "done", result, None, now):
+        return Recorded()
+    closed = _remember(tx, attempt.intent, effect, now)
+    return _go_on(tx, attempt.intent, closed, now)
+
+
+def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, spare: Spare, now: int) -> Recorded:
+    """What the answer asks for, in one commit with its successor, and the lane's next attempt."""
+    intent = attempt.intent
+    closed = False
+    match step:
+        case delivery.Wait(after_ms, unsure):
+            outbox.set_wait(tx, intent.intent_id, now + after_ms, error, unsure)
+        case delivery.Jump():
+            if intent.turn_id is not None:
+                turns.reserve_sequences(tx, intent.turn_id, intent.segment, SEQUENCE_JUMP)
+            outbox.set_wait(tx, intent.intent_id, now, error, False)
+        case delivery.Last(state):
+            outbox.set_last(tx, intent.intent_id, state, None, error, now)
+            closed = _after_loss(tx, intent, state, now)
+        case delivery.Dissolve():
+            outbox.dissolve_lane(tx, intent.lane, error, now)
+            closed = _after_loss(tx, intent, "gone", now)
+        case delivery.LeaveThread():
+            _leave_thread(tx, intent, spare, error, now)
+        case delivery.ToChat():
+            op = "send" if intent.op in ("reply", "notice") else "send_text"
+            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], op=op), error, now)
+        case delivery.PatchLane():
+            outbox.set_last(tx, intent.intent_id, "superseded", None, error, now)
+        case delivery.TextLane():
+            _to_text(tx, attempt, spare, error, now)
+        case delivery.MaskMail():
+            body = payload(card=spare.masked_card, text=spare.masked_text, masked=True)
+            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], payload=body), error, now)
+    return _go_on(tx, intent, closed, now)
+
+
+def close_overdue_claims(tx: Tx, now: int) -> int:
+    """Claims whose reply is still unknown after their time become chat routes; waiters may go on."""
+    overdue = routes.overdue_claims(tx, now)
+    for claim in overdue:
+        if _put_route(tx, claim.turn_id, None, None, now):
+            routes.set_unsure(tx, claim.message_id)
+        else:
+            routes.close_claim(tx, claim.message_id)
+    return len(overdue)
+
+
+def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
+    """The attempt with what its turn's card and reaction have become, and a fresh sequence for a closing update."""
+    intent = attempt.intent
+    if intent.turn_id is None:
+        return attempt
+    snapshot = turns.find_snapshot(tx, intent.turn_id)
+    if snapshot is None:
+        return attempt
+    attempt = replace(attempt, reaction_id=snapshot.reaction_id, in_thread=snapshot.in_thread)
+    card = next((card for card in turns.cards_of(tx, intent.turn_id) if card.segment == intent.segment), None)
+    if card is None or intent.kind == "reaction":
+        return attempt
+    sequence = 0
+    if intent.op == "close" and card.card_id:
+        sequence = turns.reserve_sequences(tx, intent.turn_id, intent.segment, 1)
+    return replace(attempt, mode=card.mode, card_id=card.card_id, message_id=card.message_id, sequence=sequence)
+
+
+def _go_on(tx: Tx, intent: Intent, closed: bool, now: int) -> Recorded:
+    """Delete the snapshot when the turn's last terminal intent is settled; begin the lane's next attempt."""
+    if intent.turn_id is not None and outbox.terminals_settled(tx, intent.turn_id):
+        claim = routes.claim_of_turn(tx, intent.turn_id)
+        if claim is not None:
+            closed = routes.close_claim(tx, claim.message_id)
+        turns.delete_snapshot(tx, intent.turn_id)
+    return replace(begin_next(tx, intent.lane, now), claim_closed=closed)
+
+
+def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
+    """Facts that later intents and repairs need. Returns whether a claim closed."""
+    if effect.message_id is not None:
+        outbox.put_sent(tx, effect.message_id, intent.turn_id, intent.segment, intent.chat_id, effect.text, now)
+    if intent.turn_id is None:
+        return False
+    if effect.card_id is not None:
+        turns.set_card_id(tx, intent.turn_id, intent.segment, effect.card_id)
+    if effect.reaction_id is not None and intent.intent_id.endswith("/typing"):
+        turns.set_reaction(tx, intent.turn_id, effect.reaction_id)
+    if effect.message_id is not None and intent.op != "close":
+        turns.set_card_message(tx, intent.turn_id, intent.segment, effect.message_id)
+    if effect.message_id is not None and intent.segment == 0:
+        return _settle_place(tx, intent.turn_id, effect.thread_id, effect.message_id, now)
+    return False
+
+
+def _settle_place(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId, now: int) -> bool:
+    """The reply is there: write the route that it makes and close the claim, or touch the route it used."""
+    claim, snapshot = routes.claim_of_turn(tx, turn_id), turns.find_snapshot(tx, turn_id)
+    if claim is None:
+        if snapshot is not None and snapshot.route_key is not None:
+            routes.touch_route(tx, snapshot.route_key, snapshot.session_id, message_id, now)
+        return False
+    _put_route(tx, turn_id, thread_id, message_id, now)
+    return routes.close_claim(tx, claim.message_id)
+
+
+def _put_route(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId | None, now: int) -> bool:
+    """Thread route, or chat route where there is no thread. False when nothing is known of the turn any more."""
+    snapshot = turns.find_snapshot(tx, turn_id)
+    session = sessions.find_session(tx, snapshot.session_id) if snapshot else None
+    if snapshot is None or session is None:
+        return False
+    user = snapshot.sender_user_id or UserId("")
+    key = ConversationKey(thread_id) if thread_id else chat_key(snapshot.chat_type, snapshot.chat_id, user)
+    if routes.is_tombstoned(tx, key):
+        return False
+    route = routes.Route(
+        key, session.session_id, snapshot.chat_id, snapshot.chat_type, user, session.cwd, message_id, now
+    )
+    routes.put_route(tx, route, now)
+    turns.set_place(tx, turn_id, key, thread_id is not None)
+    return True
+
+
+def _after_loss(tx: Tx, intent: Intent, state: str, now: int) -> bool:
+    """The main message will not come. Known: the claim has failed, a waiter goes next. Unknown: chat route."""
+    if intent.turn_id is None or intent.segment != 0 or intent.op not in ("reply", "send", "create"):
+        return False
+    claim = routes.claim_of_turn(tx, intent.turn_id)
+    if claim is None:
+        return False
+    if state == "unknown" and _put_route(tx, intent.turn_id, None, None, now):
+        return routes.set_unsure(tx, claim.message_id)
+    return routes.close_claim(tx, claim.message_id)
+
+
+def _leave_thread(tx: Tx, intent: Intent, spare: Spare, error: str, now: int) -> None:
+    if intent.turn_id is not None:
+        snapshot = turns.find_snapshot(tx, intent.turn_id)
+        turns.set_place(tx, intent.turn_id, snapshot.route_key if snapshot else None, False)
+    outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0]), error, now)
+
+
+def _to_text(tx: Tx, attempt: Attempt, spare: Spare, error: str, now: int) -> None:
+    """The card is refused for certain. A refused close leaves a neutral card and says the answer as text."""
+    intent = attempt.intent
+    if intent.op != "close":
+        if intent.turn_id is not None:
+            turns.set_mode(tx, intent.turn_id, intent.segment, "text")
+        if intent.terminal or intent.turn_id is None:
+            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], op="text"), error, now)
+        else:
+            outbox.set_last(tx, intent.intent_id, "superseded", None, error, now)
+        return
+    neutral = delivery.successor(intent, spare.uuids[0], payload=payload(card=spare.neutral_card, text=""))
+    outbox.supersede(tx, intent, neutral, error, now)
+    said = delivery.successor(
+        neutral, spare.uuids[1], kind="segment", op="text", payload=payload(card="", text=spare.text)
+    )
+    outbox.add_intents(tx, [said], now)

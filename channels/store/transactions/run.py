@@ -1,0 +1,192 @@
+"""The middle of a turn: enter, save what was read, add a segment, stop, finish. Each is fenced by both epochs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from channels.ids import OwnerEpoch, SendUuid, SessionId, StartEpoch, TurnId, UserId
+from channels.rules import intents
+from channels.rules.delivery import Intent
+from channels.rules.intents import Drawing
+from channels.store import inbox, outbox, sessions, turns
+from channels.store.transactions.admit import FIRST_SEQUENCES
+from channels.store.tx import Tx
+
+HISTORY_LIMIT = 200  # messages handed to the agent at most; it cuts further to its own budget
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """This start of this turn under this owner; every later commit of the turn is guarded by it."""
+
+    turn_id: TurnId
+    session_id: SessionId
+    start_epoch: StartEpoch
+    owner_epoch: OwnerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """The turn is ours and in the log. `history` is what was said before, oldest first."""
+
+    lease: Lease
+    snapshot: turns.Snapshot
+    session: sessions.Session
+    history: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """How a turn ends. `stopped` are the drawings in case a stop was asked for meanwhile."""
+
+    outcome: str
+    log: tuple[tuple[str, dict[str, object]], ...]
+    drawings: tuple[Drawing, ...]
+    stopped: tuple[Drawing, ...]
+    uuids: tuple[SendUuid, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    outcome: str
+    lanes: tuple[str, ...]
+
+
+def uuids_for(cards: int) -> int:
+    """How many uuids a finish needs at most: a new card takes two, an existing one one, reactions two."""
+    return 2 * cards + 2
+
+
+def enter_turn(tx: Tx, lease: Lease, text: str, now: int) -> Entered | None:
+    """queued → entered and `user/message` in the log, or None: someone newer owns it, or a stop was asked for."""
+    snapshot = turns.find_snapshot(tx, lease.turn_id)
+    session = sessions.find_session(tx, lease.session_id)
+    if snapshot is None or session is None:
+        return None
+    if not turns.enter_turn(tx, lease.turn_id, lease.start_epoch, lease.owner_epoch, now):
+        return None
+    history = tuple(sessions.read_said(tx, lease.session_id, HISTORY_LIMIT))
+    body = {"text": text, "sender_user_id": snapshot.sender_user_id}
+    sessions.append(tx, lease.session_id, "user/message", lease.turn_id, body, now)
+    return Entered(lease, snapshot, session, history)
+
+
+def save_progress(tx: Tx, lease: Lease, text: str, log: Sequence[tuple[str, dict[str, object]]], now: int) -> bool:
+    """What the person has read so far, and the log entries since the last save. False: stop, it is not ours."""
+    turn = turns.find_turn(tx, lease.turn_id)
+    if turn is None or turn.state != "entered" or not _holds(turn, lease):
+        return False
+    turns.save_text(tx, lease.turn_id, text)
+    for kind, body in log:
+        sessions.append(tx, lease.session_id, kind, lease.turn_id, body, now)
+    return not turn.stop_requested
+
+
+def add_segment(
+    tx: Tx, lease: Lease, segment: int, drawing: Drawing, uuids: tuple[SendUuid, SendUuid], now: int
+) -> str | None:
+    """The next card of a long answer. Returns its lane, or None when it is not ours or exists already."""
+    turn, snapshot = turns.find_turn(tx, lease.turn_id), turns.find_snapshot(tx, lease.turn_id)
+    if turn is None or snapshot is None or turn.state != "entered" or not _holds(turn, lease):
+        return None
+    if not turns.insert_card(tx, lease.turn_id, segment, "card", uuids[1], FIRST_SEQUENCES):
+        return None
+    build = _build(snapshot)
+    outbox.add_intents(tx, build.card(segment, drawing, uuids, final=False), now)
+    return intents.turn_lane(lease.turn_id)
+
+
+def reserve_sequences(tx: Tx, lease: Lease, segment: int, count: int) -> int:
+    """The first of `count` fresh sequence numbers for the live lane of a card; 0 when it is gone."""
+    return turns.reserve_sequences(tx, lease.turn_id, segment, count)
+
+
+def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:
+    """Outcome, log, inbox rows and the terminal intents in one commit. None: not ours any more."""
+    if not turns.end_turn(tx, lease.turn_id, lease.start_epoch, lease.owner_epoch, finish.outcome, now):
+        return None
+    turn, snapshot = turns.find_turn(tx, lease.turn_id), turns.find_snapshot(tx, lease.turn_id)
+    assert turn is not None and turn.outcome is not None
+    end: tuple[str, dict[str, object]] = ("turn/end", {"outcome": turn.outcome})
+    for kind, body in (*finish.log, end):
+        sessions.append(tx, lease.session_id, kind, lease.turn_id, body, now)
+    inbox.finish_rows_of_turn(tx, lease.turn_id, now)
+    if snapshot is None:
+        return Finished(turn.outcome, ())
+    drawings = finish.stopped if turn.outcome == "stopped" else finish.drawings
+    outbox.add_intents(tx, _closing(tx, snapshot, drawings, finish.uuids, now), now)
+    outbox.add_intents(tx, _reactions(tx, snapshot, turn.outcome, finish.uuids[-2:], now), now)
+    return Finished(turn.outcome, (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id)))
+
+
+def _holds(turn: turns.Turn, lease: Lease) -> bool:
+    return turn.start_epoch == lease.start_epoch and turn.owner_epoch == lease.owner_epoch
+
+
+def _build(snapshot: turns.Snapshot) -> intents.TurnIntents:
+    assert snapshot.trigger_message_id is not None
+    return intents.TurnIntents(snapshot.turn_id, snapshot.chat_id, snapshot.trigger_message_id)
+
+
+def _closing(
+    tx: Tx, snapshot: turns.Snapshot, drawings: Sequence[Drawing], uuids: Sequence[SendUuid], now: int
+) -> list[Intent]:
+    """A close for every card that exists, a whole new card for every page beyond."""
+    build, existing = _build(snapshot), {card.segment for card in turns.cards_of(tx, snapshot.turn_id)}
+    effects: list[Intent] = []
+    for segment in range(max(len(drawings), len(existing))):
+        drawing = drawings[min(segment, len(drawings) - 1)]
+        pair = (uuids[2 * segment], uuids[2 * segment + 1])
+        if segment in existing:
+            effects.append(build.close(segment, drawing, pair[0]))
+        else:
+            turns.insert_card(tx, snapshot.turn_id, segment, "card", pair[1], FIRST_SEQUENCES)
+            effects += build.card(segment, drawing, pair, final=True)
+    return effects
+
+
+def _reactions(tx: Tx, snapshot: turns.Snapshot, outcome: str, uuids: Sequence[SendUuid], now: int) -> list[Intent]:
+    """Typing goes (unless it was never sent), DONE comes after a good end."""
+    build = _build(snapshot)
+    typing = build.typing(uuids[0]).intent_id
+    effects = [] if outbox.supersede_unsent(tx, typing, now) else [build.untyping(uuids[0])]
+    return [*effects, build.done(uuids[1])] if outcome in ("completed", "max_tokens") else effects
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The stop is committed; the running agent must be told. `lease` says which start."""
+
+    lease: Lease
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedAtOnce:
+    """It was queued and has ended as stopped."""
+
+    lanes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToStop:
+    """unknown_turn, ended, not_yours."""
+
+    why: str
+
+
+def stop_turn(
+    tx: Tx, turn_id: TurnId, operator: UserId, admins: frozenset[UserId], finish: Finish, epoch: OwnerEpoch, now: int
+) -> Stopping | StoppedAtOnce | NothingToStop:
+    """Commit a stop before anything acts on it. Only the person who drives the turn and admins may."""
+    turn = turns.find_turn(tx, turn_id)
+    if turn is None:
+        return NothingToStop("unknown_turn")
+    if operator not in admins and operator != turn.sender_user_id:
+        return NothingToStop("not_yours")
+    if turn.state == "ended":
+        return NothingToStop("ended")
+    turns.request_stop(tx, turn_id)
+    lease = Lease(turn_id, turn.session_id, turn.start_epoch, turn.owner_epoch)
+    if turn.state != "queued" or turn.owner_epoch != epoch:
+        return Stopping(lease)
+    finished = finish_turn(tx, lease, finish, now)
+    return StoppedAtOnce(finished.lanes) if finished else Stopping(lease)
