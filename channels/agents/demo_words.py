@@ -106,8 +106,8 @@ DEMO_WORDS: Final[tuple[DemoWord, ...]] = (
     _word(
         Word.SLOW,
         r"\b(?:slow|slowly)\b|慢",
-        ("slow", "the answer letter by letter, in about half a minute"),
-        ("慢速", "用大约半分钟逐字输出回答"),
+        ("slow", "the answer letter by letter, for up to half a minute"),
+        ("慢速", "逐字输出回答，最长约半分钟"),
     ),
     _word(
         Word.STREAM,

@@ -44,6 +44,8 @@ def _check(preset: OpenAiPreset) -> None:
 
 
 def _certificates(preset: OpenAiPreset) -> ssl.SSLContext | bool:
+    if urlsplit(preset.base_url).scheme == "http" and not (preset.proxy or "").startswith("https"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, and saves 50 ms of loading certificates
     if preset.ca_file is None:
         return True
     try:
