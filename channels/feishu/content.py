@@ -101,8 +101,14 @@ def _prepared(message_type: str, content: dict[str, Any], bot_keys: frozenset[st
 
 
 def _documents(post: dict[str, Any]) -> dict[str, Any]:
-    """A post with its language on top: received posts have title and content there, sent ones a language first."""
-    return {"zh_cn": post} if "content" in post or "content_v2" in post else post
+    """A post with its language on top: received posts have title and content there, sent ones a language first.
+
+    Attached files stand beside the languages, and stay there.
+    """
+    if "content" not in post and "content_v2" not in post:
+        return post
+    files = {"files": post["files"]} if "files" in post else {}
+    return {**files, "zh_cn": {key: value for key, value in post.items() if key != "files"}}
 
 
 def _prepared_document(document: Any, bot_keys: frozenset[str], seen: list[str]) -> Any:
@@ -121,7 +127,7 @@ def _prepared_line(line: Any, bot_keys: frozenset[str], seen: list[str]) -> list
     for element in _items(line):
         if not isinstance(element, dict):
             continue
-        tag = element.get("tag")
+        tag = text(element, "tag")
         if tag == "at" and text(element, "user_id") in bot_keys:
             seen.append("at")
         elif tag in _KNOWN_TAGS:

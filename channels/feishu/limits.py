@@ -37,7 +37,7 @@ class Limits:
         self, clock: Clock, *, enabled: bool = True, longest_wait_s: float = 30.0, windows: Windows | None = None
     ) -> None:
         self._clock, self._longest_wait_s = clock, longest_wait_s
-        self._windows = windows or Windows(None if enabled else {})
+        self._windows = Windows(None if enabled else {}) if windows is None else windows
         self._queue: dict[_Waiter, None] = {}
         self._waiting: Counter[Key] = Counter()
         self._timer: asyncio.TimerHandle | None = None

@@ -6,13 +6,15 @@ size lets nearly twice as many through in its first second, and Feishu answers t
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 Key = tuple[str, str]  # kind (api, chat, message, card) and id
 
 _SLACK = 1.05  # requests reach Feishu closer together than they left
-RATES: dict[str, tuple[tuple[int, float], ...]] = {
+Rates = Mapping[str, tuple[tuple[int, float], ...]]  # kind → (calls, in seconds), all of which hold
+
+RATES: Rates = {
     "api": ((50, _SLACK), (1000, 60.0 * _SLACK)),
     "chat": ((5, _SLACK),),
     "message": ((5, _SLACK),),
@@ -47,7 +49,7 @@ class _Rate:
 class Windows:
     """The state of all keys. Kinds without a rate are unlimited; idle keys are forgotten as others come."""
 
-    def __init__(self, rates: dict[str, tuple[tuple[int, float], ...]] | None = None) -> None:
+    def __init__(self, rates: Rates | None = None) -> None:
         self._specs = RATES if rates is None else rates
         self._rates: dict[Key, _Rate] = {}
         self._forget_above = 256
