@@ -32,6 +32,7 @@ CONNECTION_REBUILT: Final = "connection.rebuilt"
 FRAME_REJECTED: Final = "frame.rejected"
 FRAME_ACKED: Final = "frame.acked"
 ACK_FAILED: Final = "ack.failed"
+IDENTITY_DELAYED: Final = "identity.delayed"
 TOKEN_FETCHED: Final = "token.fetched"
 TOKEN_DROPPED: Final = "token.dropped"
 
