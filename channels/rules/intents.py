@@ -6,6 +6,7 @@ overtakes the one before it, a close never its card); reactions go through `reac
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
 from channels.rules.delivery import Intent
@@ -31,6 +32,12 @@ def reaction_lane(turn_id: TurnId) -> str:
 
 def payload(**values: object) -> str:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_payload(intent: Intent) -> dict[str, Any]:
+    """The values that `payload` wrote."""
+    values: dict[str, Any] = json.loads(intent.payload)
+    return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ What the answer means is decided in `rules.delivery`.
 """
 
 import asyncio
-import json
 from collections.abc import Iterable
 from functools import partial
 
@@ -23,6 +22,7 @@ from channels.logs import (
 )
 from channels.rules import delivery
 from channels.rules.delivery import Attempt
+from channels.rules.intents import read_payload
 from channels.service.card_book import CardBook, CardPlace
 from channels.service.context import Context
 from channels.service.sending import send
@@ -114,6 +114,9 @@ class Delivery:
             effect = await send(context.feishu, attempt, context.policy.app_id)
         except (RetryLater, ApiRefused, OutcomeUnknown) as error:
             recorded = await self._failed(attempt, error)
+        except Exception as error:  # a defect of ours must wait its turn like any other failure, not spin
+            log.exception(LOOP_FAILED, loop="delivery.attempt", intent_id=attempt.intent.intent_id)
+            recorded = await self._failed(attempt, OutcomeUnknown(f"our own fault: {type(error).__name__}"))
         else:
             recorded = await context.database.run(record_success, attempt, effect, context.now())
             self._note(attempt, effect)
@@ -145,7 +148,7 @@ class Delivery:
     def _spare(self, attempt: Attempt) -> Spare:
         """What another way may need."""
         context = self._context
-        body = json.loads(attempt.intent.payload)
+        body = read_payload(attempt.intent)
         card, text = body.get("card", ""), body.get("text", "")
         return Spare(
             uuids=context.uuids(SPARE_UUIDS),

@@ -1,6 +1,5 @@
 """One attempt, made: which call of Feishu carries out which intent."""
 
-import json
 from typing import Any
 
 from channels.cards.notice import text_message
@@ -11,12 +10,13 @@ from channels.feishu.cardkit import card_content
 from channels.feishu.messages import SentMessage
 from channels.ids import CardId, MessageId, ReactionId
 from channels.rules.delivery import Attempt
+from channels.rules.intents import read_payload
 from channels.store.transactions.deliver import Effect
 
 
 async def send(feishu: FeishuApi, attempt: Attempt, app_id: str) -> Effect:
     """Make the attempt. Raises RetryLater, ApiRefused or OutcomeUnknown as `feishu.api` does."""
-    intent, body = attempt.intent, json.loads(attempt.intent.payload)
+    intent, body = attempt.intent, read_payload(attempt.intent)
     match intent.op:
         case "create":
             return Effect(card_id=await feishu.create_card(body["card"]))
@@ -49,8 +49,8 @@ async def _close(feishu: FeishuApi, attempt: Attempt, body: dict[str, Any]) -> E
         await feishu.update_card(CardId(attempt.card_id), body["card"], attempt.sequence, attempt.intent.uuid)
     elif message_id is not None:
         await feishu.patch_card(message_id, unstreamed(body["card"]))
-    else:  # the card never came to be
-        raise ApiRefused(CodeKind.MESSAGE_GONE, 0, "there is no card to close")
+    if message_id is None:  # delivered means a real message: the card's reply never got one
+        raise ApiRefused(CodeKind.MESSAGE_GONE, 0, "no message shows this card")
     return Effect(message_id=message_id, text=body["text"])
 
 

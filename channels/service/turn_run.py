@@ -16,10 +16,11 @@ from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.logs import LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
 from channels.rules.agent_event import AgentEvent, Ended, Outcome
-from channels.rules.turn import View, advance, finished
+from channels.rules.turn import Phase, View, advance, finished
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
+from channels.service.durably import commit_surely
 from channels.service.live_card import LiveCard
 from channels.service.stopping import draw
 from channels.service.turn_log import TurnLog
@@ -70,22 +71,30 @@ class TurnRun:
             log.info(TURN_FENCED, turn_id=self._lease.turn_id)
             return
         log.info(TURN_ENTERED, turn_id=self._lease.turn_id, session_id=self._lease.session_id)
-        await self._run_entered(entered, str(message.get("text", "")))
+        try:
+            await self._run_entered(entered, str(message.get("text", "")))
+        except Exception as error:  # whatever it was, an entered turn must end
+            log.error(LOOP_FAILED, loop="turn", turn_id=self._lease.turn_id, exc_info=error)
+            words = texts(context.preferences.language)
+            self._view = finished(self._view, Outcome.FAILED, words.error_internal)
+        await self._finish(self._view)
 
     async def _run_entered(self, entered: Entered, text: str) -> None:
         context, started = self._context, self._context.clock.monotonic()
         agent = context.agents.get(entered.session.agent) or context.agents[context.preferences.agent]
         self._agent, self._view = agent, replace(self._view, agent=agent.name)
-        first = reply_cards(self._view, context.preferences.language)[0]
+        shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
+        first = reply_cards(shown, context.preferences.language)[0]
         live = LiveCard(context, self._book, self._delivery, self._lease, first)
+        if entered.waited:
+            live.show(self._view)
         request = self._request(entered, text)
         self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
         try:
             await self._watch(self._pump)
         finally:
             await live.close()
-        duration_ms = int((context.clock.monotonic() - started) * 1000)
-        await self._finish(replace(self._view, duration_ms=duration_ms))
+        self._view = replace(self._view, duration_ms=int((context.clock.monotonic() - started) * 1000))
 
     def _request(self, entered: Entered, text: str) -> TurnRequest:
         return TurnRequest(
@@ -154,7 +163,9 @@ class TurnRun:
         assert view.outcome is not None
         count = max(len(cards), len(stopped))
         finish = Finish(view.outcome, self._log.close(view), cards, stopped, context.uuids(uuids_for(count + 8)))
-        done = await context.database.run(finish_turn, self._lease, finish, context.now())
+        done = await commit_surely(
+            context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
+        )
         if done is None:
             log.warning(TURN_FENCED, turn_id=self._lease.turn_id)
             return

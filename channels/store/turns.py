@@ -41,6 +41,10 @@ SELECT turns.turn_id FROM turns JOIN inflight USING (turn_id)
 WHERE inflight.chat_id = :chat_id AND turns.sender_user_id = :user_id AND turns.state IN ('queued', 'entered')
 ORDER BY turns.state = 'entered' DESC, turns.seq DESC LIMIT 1
 """
+HAS_WAITED = """
+SELECT 1 FROM turns AS mine JOIN turns AS other ON other.session_id = mine.session_id AND other.seq < mine.seq
+WHERE mine.turn_id = :turn_id AND (other.ended_at IS NULL OR other.ended_at >= mine.queued_at) LIMIT 1
+"""
 IS_BUSY = "SELECT 1 FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') LIMIT 1"
 ENTER = """
 UPDATE turns SET state = 'entered', entered_at = :now
@@ -209,6 +213,11 @@ def newest_open_turn(tx: Tx, chat_id: ChatId, user_id: UserId) -> TurnId | None:
     """The newest running (else waiting) turn that this person drives in this chat."""
     row = tx.row(SELECT_NEWEST_OPEN, {"chat_id": chat_id, "user_id": user_id})
     return TurnId(row[0]) if row else None
+
+
+def has_waited(tx: Tx, turn_id: TurnId) -> bool:
+    """Whether another turn of the session was still open when this one was queued: its card says so."""
+    return tx.row(HAS_WAITED, {"turn_id": turn_id}) is not None
 
 
 def is_session_busy(tx: Tx, session_id: SessionId) -> bool:

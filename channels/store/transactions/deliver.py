@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from channels.ids import CardId, ConversationKey, MessageId, ReactionId, SendUuid, ThreadId, TurnId, UserId
 from channels.rules import delivery
 from channels.rules.delivery import Attempt, Intent
-from channels.rules.intents import payload
+from channels.rules.intents import payload, read_payload
 from channels.rules.message import chat_key
 from channels.store import outbox, routes, sessions, turns
 from channels.store.tx import Tx
@@ -124,7 +124,7 @@ def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
     """The attempt with what its turn's card and reaction have become, and a fresh sequence for a closing update."""
     intent = attempt.intent
     if intent.turn_id is None:
-        return attempt
+        return replace(attempt, in_thread=bool(read_payload(intent).get("in_thread")))
     snapshot = turns.find_snapshot(tx, intent.turn_id)
     if snapshot is None:
         return attempt
@@ -210,7 +210,8 @@ def _leave_thread(tx: Tx, intent: Intent, spare: Spare, error: str, now: int) ->
     if intent.turn_id is not None:
         snapshot = turns.find_snapshot(tx, intent.turn_id)
         turns.set_place(tx, intent.turn_id, snapshot.route_key if snapshot else None, False)
-    outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0]), error, now)
+    body = payload(**{**read_payload(intent), "in_thread": False})
+    outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], payload=body), error, now)
 
 
 def _to_text(tx: Tx, attempt: Attempt, spare: Spare, error: str, now: int) -> None:

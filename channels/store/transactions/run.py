@@ -26,12 +26,13 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The turn is ours and in the log. `history` is what was said before, oldest first."""
+    """The turn is ours and in the log. `history`: what was said before, oldest first; `waited`: its card says queued."""
 
     lease: Lease
     snapshot: turns.Snapshot
     session: sessions.Session
     history: tuple[tuple[str, str], ...]
+    waited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def enter_turn(tx: Tx, lease: Lease, text: str, now: int) -> Entered | None:
     history = tuple(sessions.read_said(tx, lease.session_id, HISTORY_LIMIT))
     body = {"text": text, "sender_user_id": snapshot.sender_user_id}
     sessions.append(tx, lease.session_id, "user/message", lease.turn_id, body, now)
-    return Entered(lease, snapshot, session, history)
+    return Entered(lease, snapshot, session, history, turns.has_waited(tx, lease.turn_id))
 
 
 def save_progress(tx: Tx, lease: Lease, text: str, log: Sequence[tuple[str, dict[str, object]]], now: int) -> bool:
