@@ -19,14 +19,10 @@ _MARK = re.compile(r"\\.|\*\*|~~|\*", re.DOTALL)
 
 def hold_back(text: str) -> str:
     """The part of a growing answer whose meaning is settled; a prefix of `text` without blanks at its end."""
-    head, line_end, last = text.rpartition("\n")
+    head, _, last = text.rpartition("\n")
     if in_open_fence(text):
-        return text.rstrip() if last.strip(" `~") else head
-    if line_end and _starts_table(head, last):
-        return _without_rows(text)
-    if _UNDECIDED_LINE.match(last) or _FENCE_LINE.match(last):
-        return _without_rows(head)
-    return _without_rows(text)
+        return head if last.strip() and not last.strip(" `~") else text.rstrip()
+    return _without_rows(head if _UNDECIDED_LINE.match(last) or _FENCE_LINE.match(last) else text)
 
 
 def mend(source: str) -> str:
@@ -63,10 +59,6 @@ def open_marks(text: str) -> str:
         elif not after.isspace() and (mark != "*" or after) and (len(mark) == 2 or not (before.isalnum())):
             open_now.append(mark)
     return "".join(reversed(open_now))
-
-
-def _starts_table(head: str, last: str) -> bool:
-    return last.lstrip().startswith("|")
 
 
 def _without_rows(text: str) -> str:

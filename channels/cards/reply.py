@@ -11,9 +11,9 @@ from channels.cards.activity import plan_panel, reasoning_panel, tools_panel
 from channels.cards.card import ANSWER_ELEMENT, Button, Card, Element, button_row, finish, header, markdown, small
 from channels.cards.excerpt import clip, tidy
 from channels.cards.footer import footer_line
-from channels.cards.markdown import clean, plain
+from channels.cards.markdown import clean, clean_units, plain, plain_units
 from channels.cards.mending import hold_back
-from channels.cards.paging import pages
+from channels.cards.paging import Page, pages
 from channels.cards.texts import Texts, texts
 from channels.rules.agent_event import Outcome
 from channels.rules.turn import RUNNING, Phase, View
@@ -38,7 +38,7 @@ def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) ->
     answer = tidy(view.answer)
     if view.phase in RUNNING:
         answer = hold_back(answer)
-    parts = pages(answer) or ("",)
+    parts = pages(answer) or (Page(()),)
     return tuple(_segment(view, words, parts, number, buttons) for number in range(len(parts)))
 
 
@@ -56,16 +56,16 @@ def phase_title(phase: Phase, words: Texts) -> str:
     return titles[phase]
 
 
-def _segment(view: View, words: Texts, parts: Sequence[str], number: int, buttons: Sequence[Button]) -> Card:
+def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, buttons: Sequence[Button]) -> Card:
     running, last = view.phase in RUNNING, number == len(parts) - 1
     growing = running and last
-    notes = _notes(view, words, kept=bool(parts[0])) if last else []
+    notes = _notes(view, words, kept=bool(parts[0].units)) if last else []
     elements = _top(view, words) if number == 0 else [small(words.part.format(number=number + 1), "part")]
-    if parts[number]:
-        elements.append(markdown(clean(parts[number], words.image, growing=growing), ANSWER_ELEMENT))
+    if answer := clean_units(parts[number].units, words.image, growing=growing):
+        elements.append(markdown(answer, ANSWER_ELEMENT))
     elements += [markdown(clean(note, words.image), f"note_{count}") for count, note in enumerate(notes, 1)]
     elements += _bottom(view, words, buttons) if last else [small(words.continues, "continues")]
-    body = plain(parts[number], words.image)
+    body = plain_units(parts[number].units, words.image)
     text = "\n\n".join(part for part in (body, *(plain(note, words.image) for note in notes)) if part)
     title = phase_title(view.phase, words)
     return finish(

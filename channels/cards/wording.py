@@ -64,6 +64,8 @@ class Texts:
     answered_as_text: str
     refused_title: str
     refused_dm_off: str
+    expired_title: str
+    expired_body: str
     too_long_title: str
     too_long: str  # {size} {limit}
     queue_full: str  # {count}
