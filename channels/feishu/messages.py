@@ -106,7 +106,7 @@ class MessageCalls:
         return _items(await self._transport.data(call))
 
     async def get_messages(self, message_ids: Iterable[MessageId], *, user_id_type: str = "open_id") -> list[Item]:
-        """Many messages, those that are gone left out. Uses the undocumented mget while Feishu has it."""
+        """Many messages; those that are gone or unknown are left out. Uses the undocumented mget while there is one."""
         wanted = list(dict.fromkeys(message_ids))
         found: list[Item] = []
         for start in range(0, len(wanted), MOST_IDS):
@@ -141,22 +141,25 @@ class MessageCalls:
         return MessagePage(tuple(_items(data)), next_token(data))
 
     async def _get_some(self, message_ids: Sequence[MessageId], user_id_type: str) -> list[Item]:
+        refused = False
         if not self._mget_missing and len(message_ids) > 1:
             params = [*(("message_ids", message_id) for message_id in message_ids), ("user_id_type", user_id_type)]
             try:
-                return _items(
-                    await self._transport.data(Call("get_messages", "GET", f"{MESSAGES}/mget", params=params))
-                )
-            except ApiRefused as refusal:  # one bad id refuses all of them; a tenant without mget refuses always
-                self._mget_missing = refusal.code in (404, 99991201)
-        found: list[Item] = []
-        for message_id in message_ids:
-            try:
-                found += await self.get_message(message_id, user_id_type=user_id_type)
-            except ApiRefused as refusal:
-                if refusal.kind is not CodeKind.MESSAGE_GONE:
-                    raise
+                call = Call("get_messages", "GET", f"{MESSAGES}/mget", params=params)
+                return _items(await self._transport.data(call))
+            except ApiRefused:  # one bad id refuses all of them; a Feishu without mget refuses always
+                refused = True
+        found = [item for message_id in message_ids for item in await self._get_one(message_id, user_id_type)]
+        self._mget_missing = self._mget_missing or (refused and len(found) >= len(message_ids))
         return found
+
+    async def _get_one(self, message_id: MessageId, user_id_type: str) -> list[Item]:
+        try:
+            return await self.get_message(message_id, user_id_type=user_id_type)
+        except ApiRefused as refusal:
+            if refusal.kind in (CodeKind.MESSAGE_GONE, CodeKind.PARAMETER):
+                return []
+            raise
 
 
 def next_token(data: Mapping[str, Any]) -> str | None:
