@@ -70,9 +70,17 @@ class Changes:
             feed.end()
 
     def _changed(self, change: Json) -> None:
+        if change["type"] == "toast":
+            return  # the page that clicked shows the toast from its own answer
+        if change["type"] == "chat":
+            self._tell("chat", change["chat_id"])
+            return
+        self._tell("message", change["message_id"])
+        if root_id := self._world.message(change["message_id"]).root_id:
+            self._tell("message", root_id)  # the first reply in a topic gives its root a thread_id
+
+    def _tell(self, kind: str, subject: str) -> None:
         self.number += 1
-        subject = change["chat_id"] if change["type"] == "chat" else change.get("message_id", "")
-        kind = change["type"] if change["type"] in ("chat", "toast") else "message"
         for feed in self._pages:
             feed.put(kind, subject, self.number)
 
@@ -86,8 +94,6 @@ class Feed:
         self._ended = False
 
     def put(self, kind: str, subject: str, number: int) -> None:
-        if kind == "toast" or not subject:
-            return  # the page that clicked shows the toast from its own answer
         self._waiting.pop((kind, subject), None)
         self._waiting[kind, subject] = number
         self._wake.set()
@@ -204,7 +210,8 @@ class Page:
         upload = form["file"]
         if not isinstance(upload, web.FileField):
             raise KeyError("file")
-        data = await asyncio.to_thread(upload.file.read)
+        with upload.file as file:
+            data = await asyncio.to_thread(file.read)
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         kind = _kind_of(upload.content_type or "")
         place = self._place(fields)

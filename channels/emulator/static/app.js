@@ -13,7 +13,7 @@ const store = new Store();
 const narrow = window.matchMedia("(max-width: 760px)");
 const page = {
   store, language: firstLanguage(), get t() { return textsFor(this.language); }, get phone() { return narrow.matches; },
-  clickCard, toast, toggleReaction, startQuote, openTopic, recall, say, sendFile,
+  root: null, clickCard, toast, toggleReaction, startQuote, openTopic, recall, say, sendFile,
 };
 let openChat = "";
 let topic = null; // {root: message_id} of the open topic
@@ -32,7 +32,7 @@ const topicComposer = createComposer(page, topicPlace);
 const topicPane = h("section", { class: "pane topic-pane", hidden: true }, topicHead, topicScroll, topicComposer.element);
 const toasts = h("div", { class: "toasts", role: "status" });
 const offline = h("div", { class: "offline", hidden: true });
-const app = h("div", { class: "app" }, sidebar, chatPane, topicPane, toasts, offline);
+const app = page.root = h("div", { class: "app" }, sidebar, chatPane, topicPane, toasts, offline);
 
 function topicRoot() {
   return topic ? store.messages.get(topic.root) : undefined;

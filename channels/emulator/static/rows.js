@@ -133,7 +133,10 @@ export function createRows(page, place) {
   function pickEmoji(anchor, message) {
     document.querySelector(".emoji-menu")?.remove();
     const menu = h("div", { class: "emoji-menu" }, PICKABLE.map((name) => h("button", { type: "button", title: name, "aria-label": name, on: { click: () => { menu.remove(); page.toggleReaction(message, name); } } }, emoji(name, 24))));
-    anchor.parentElement.append(menu);
+    page.root.append(menu);
+    const box = anchor.getBoundingClientRect(), own = menu.getBoundingClientRect();
+    menu.style.left = `${Math.max(8, Math.min(box.left + box.width / 2 - own.width / 2, window.innerWidth - own.width - 8))}px`;
+    menu.style.top = `${box.top > own.height + 16 ? box.top - own.height - 6 : box.bottom + 6}px`;
     const close = (event) => {
       if (menu.contains(event.target) || anchor.contains(event.target)) return;
       menu.remove();
