@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
 from multidict import MultiMapping
 
 from channels.emulator.errors import ApiError
@@ -21,6 +21,7 @@ from channels.emulator.world import World
 
 JSON_TYPE = "application/json; charset=utf-8"
 FOR_EVER_S = 10**6
+FILE_PARTS = ("file", "image")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +181,7 @@ class Gateway:
         return self._answer(call, result, 200, {})
 
     async def _read(self, request: web.Request, operation: Operation, call: Call, raw: bytes) -> Request:
-        files: dict[str, bytes] = {}
-        if operation.multipart:
-            body: Any = {}
-            for key, value in (await request.post()).items():
-                if isinstance(value, web.FileField):
-                    files[key] = value.file.read()
-                else:
-                    body[key] = value if isinstance(value, str) else value.decode()
-        else:
-            body = _parsed(raw)
+        body, files = await _read_parts(request) if operation.multipart else (_parsed(raw), {})
         call.uuid = str(body.get("uuid") or "")
         call.sequence = body["sequence"] if isinstance(body.get("sequence"), int) else 0
         if self._services.world.settings.keep_history:
@@ -215,6 +207,23 @@ def _failure(error: ApiError) -> Json:
 
 def _log_id() -> dict[str, str]:
     return {"X-Tt-Logid": secrets.token_hex(16)}
+
+
+async def _read_parts(request: web.Request) -> tuple[Json, dict[str, bytes]]:
+    """Texts and files of a form; by the name of the part, since the official client sends files without a file name."""
+    body: Json = {}
+    files: dict[str, bytes] = {}
+    if not request.content_type.startswith("multipart/"):
+        raise ApiError(234001)
+    async for part in await request.multipart():
+        if not isinstance(part, BodyPartReader) or part.name is None:
+            continue
+        data = bytes(await part.read(decode=True))
+        if part.name in FILE_PARTS:
+            files[part.name] = data
+        else:
+            body[part.name] = data.decode()
+    return body, files
 
 
 def _parsed(raw: bytes) -> Json:
