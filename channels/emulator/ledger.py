@@ -174,6 +174,7 @@ class Ledger:
 
     def record_call(self, call: Call) -> None:
         self._calls.append(call)
+        self.changed()
 
     def record_delivery(self, delivery: Delivery) -> None:
         self._deliveries.append(delivery)
