@@ -59,7 +59,9 @@ REQUEST_STOP = "UPDATE turns SET stop_requested = 1 WHERE turn_id = :turn_id AND
 REOWN_QUEUED = """
 UPDATE turns SET owner_epoch = :epoch, start_epoch = start_epoch + 1 WHERE state = 'queued' AND owner_epoch < :epoch
 """
-DEPOSE_ENTERED = "UPDATE turns SET state = 'unknown' WHERE state = 'entered' AND owner_epoch < :epoch"
+DEPOSE_ENTERED = """
+UPDATE turns SET state = 'unknown', start_epoch = start_epoch + 1 WHERE state = 'entered' AND owner_epoch < :epoch
+"""
 ADOPT = """
 UPDATE turns SET owner_epoch = :epoch, start_epoch = start_epoch + 1
 WHERE turn_id = :turn_id AND state = 'unknown' AND owner_epoch < :epoch
@@ -246,7 +248,8 @@ def reown_queued(tx: Tx, epoch: OwnerEpoch) -> int:
 
 
 def depose_entered(tx: Tx, epoch: OwnerEpoch) -> int:
-    """Turns that an older owner had entered are unknown from now on; their sessions take new turns at once."""
+    """Turns that an older owner had entered are unknown from now on: its lease holds no more, and their sessions take
+    new turns at once."""
     return tx.execute(DEPOSE_ENTERED, {"epoch": epoch})
 
 

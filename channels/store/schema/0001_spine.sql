@@ -191,6 +191,11 @@ WHEN NEW.state = 'entered' AND OLD.state <> 'entered'
  AND NEW.owner_epoch <> (SELECT max(epoch) FROM owners)
 BEGIN SELECT raise(ABORT, 'only the current owner enters a turn'); END;
 
+CREATE TRIGGER turns_end_under_current_owner BEFORE UPDATE OF state ON turns
+WHEN NEW.state = 'ended' AND OLD.state <> 'ended'
+ AND NEW.owner_epoch <> (SELECT max(epoch) FROM owners)
+BEGIN SELECT raise(ABORT, 'only the current owner ends a turn'); END;
+
 CREATE TRIGGER turns_epochs_rise BEFORE UPDATE OF start_epoch, owner_epoch ON turns
 WHEN NEW.start_epoch < OLD.start_epoch OR NEW.owner_epoch < OLD.owner_epoch
 BEGIN SELECT raise(ABORT, 'epochs of a turn never fall'); END;

@@ -190,7 +190,8 @@ def _put_route(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: 
         key, session.session_id, snapshot.chat_id, snapshot.chat_type, user, session.cwd, message_id, now
     )
     routes.put_route(tx, route, now)
-    turns.set_place(tx, turn_id, key, thread_id is not None)
+    if message_id is not None:  # until then the reply may be sent again, and must be sent to the same place
+        turns.set_place(tx, turn_id, key, thread_id is not None)
     return True
 
 
