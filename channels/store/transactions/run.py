@@ -26,7 +26,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """The turn is ours and in the log. `history`: what was said before, oldest first; `waited`: its card says queued."""
+    """The turn is ours and in the log. `history`: what was said before; `waited`: its card says queued."""
 
     lease: Lease
     snapshot: turns.Snapshot

@@ -131,16 +131,8 @@ def test_a_tombstone_refuses_a_message_and_a_route(store: Store) -> None:
     accept(store, message(2, thread="omt_9"))
     assert decide(store, message(2, thread="omt_9")).verdict == "expired"  # type: ignore[union-attr]
     session = store.rows("SELECT session_id FROM sessions")[0][0]
-    route = Route(
-        ConversationKey("omt_9"),
-        session,
-        message(1).envelope.chat_id,
-        "p2p",
-        message(1).envelope.sender.user_id,
-        "",
-        None,
-        0,
-    )
+    envelope = message(1).envelope
+    route = Route(ConversationKey("omt_9"), session, envelope.chat_id, "p2p", envelope.sender.user_id, "", None, 0)
     with pytest.raises(sqlite3.IntegrityError, match="tombstoned"):
         store.run(routes.put_route, route, store.now)
     with pytest.raises(sqlite3.IntegrityError, match="never taken away"):
