@@ -1,6 +1,6 @@
 """One HTTP call to Feishu, from the wait for its turn to a value or one of three errors.
 
-Order of a call: room in the limits → token → probe "before" → request → status has come: probe "after_effect" → body
+Order of a call: token → room in the limits → probe "before" → request → status has come: probe "after_effect" → body
 read and judged → probe "after_answer" → value. The probe is a hook for the kill harness; in service it does nothing.
 What an exception means depends on whether the request can have left: aiohttp gives `connect` its own limit, which
 covers the wait for a pooled connection and the handshake, so that whatever ends later ended after the request.
@@ -82,7 +82,7 @@ class Transport:
 
     async def call(self, call: Call) -> Mapping[str, Any]:
         """The whole JSON body of a good answer."""
-        await self._limits.acquire(self._keys(call))
+        await self._wait_for_turn(call)
         return (await self._ask(call))[1]
 
     async def data(self, call: Call) -> Mapping[str, Any]:
@@ -91,18 +91,24 @@ class Transport:
 
     async def try_data(self, call: Call) -> Mapping[str, Any] | None:
         """As `data`, but None, with nothing sent, when the limits have no room now."""
+        await self._token()
         if not self._limits.try_acquire(self._keys(call)):
             return None
         return data_of((await self._ask(call))[1])
 
     async def download(self, call: Call) -> bytes:
         """The bytes of a file."""
-        await self._limits.acquire(self._keys(call))
+        await self._wait_for_turn(call)
         return (await self._ask(call))[0].body
 
     async def close(self) -> None:
         """End what runs in the background. The session is the caller's."""
         await self._tokens.close()
+
+    async def _wait_for_turn(self, call: Call) -> None:
+        """Room in the limits, with a token at hand: time spent between the two would bunch the calls up again."""
+        await self._token()
+        await self._limits.acquire(self._keys(call))
 
     async def _ask(self, call: Call) -> tuple[HttpAnswer, Mapping[str, Any]]:
         """A good answer. A token that Feishu rejects is dropped, and the call repeated once with a new one."""
