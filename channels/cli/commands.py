@@ -81,14 +81,26 @@ def demo(
         Path | None, typer.Option(help="Folder for the domain file. Without it a temporary one, removed at the end.")
     ] = None,
     user: Annotated[str | None, typer.Option(help="Who speaks with --say: a name of the demo's people.")] = None,
-    language: Annotated[str, typer.Option(help="zh or en: language of the cards.")] = "zh",
+    language: Annotated[
+        str | None, typer.Option(help="zh or en: language of the cards (default: zh where LANG is Chinese).")
+    ] = None,
     wait: Annotated[float, typer.Option(min=1, help="Seconds that --say waits for the answer.")] = 30.0,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the log.")] = False,
 ) -> None:
     """Try the whole product with no account, no key and no network: a chat page on which the bot answers."""
-    from channels.cli.demo import Demo, run_demo
+    from channels.cli.demo import Demo, run_demo, usual_language
 
-    run_demo(Demo(say=say, port=port, data=data, user=user, language=language, wait_s=wait, verbose=verbose))
+    run_demo(
+        Demo(
+            say=say,
+            port=port,
+            data=data,
+            user=user,
+            language=language or usual_language(os.environ),
+            wait_s=wait,
+            verbose=verbose,
+        )
+    )
 
 
 @app.command("check-config")

@@ -1,6 +1,7 @@
 """One question and its answer, seen as a person sees them: through the emulator's ledger."""
 
 import asyncio
+import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,14 +25,20 @@ class Answer:
     failed: bool
 
 
-async def ask(emulator: "Emulator", text: str, user: str | None, wait_s: float) -> Answer:
+def find_speaker(emulator: "Emulator", name: str | None) -> str:
+    """The open_id of the person of that name, or of the first one. Raises ConfigError with the names that exist."""
+    directory = emulator.world.directory
+    people = list(directory.people.values())
+    person = people[0] if name is None else directory.find_person(name)
+    if person is None:
+        raise ConfigError("--user", f'there is no "{name}"; the people are: {", ".join(each.name for each in people)}')
+    return person.open_id
+
+
+async def ask(emulator: "Emulator", text: str, speaker: str, wait_s: float) -> Answer:
     """Say `text` in the person's private chat and wait for the whole answer. Raises CheckFailed on time-out."""
     world = emulator.world
-    people = [person.name for person in world.directory.people.values()]
-    if user is not None and world.directory.find_person(user) is None:
-        raise ConfigError("--user", f'there is no "{user}"; the people are: {", ".join(people)}')
-    person = world.person(user or people[0])
-    message_id = world.say(person, world.private_chat(person), text)
+    message_id = world.say(speaker, world.private_chat(speaker), text)
     try:
         async with asyncio.timeout(wait_s):
             await _settle(emulator, message_id)
@@ -93,11 +100,11 @@ def _card_text(card: Mapping[str, Any]) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every piece of text inside a card or a message, in order."""
+    """Every piece of text inside a card or a message, in order; Markdown without the entities that keep it plain."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if key in ("content", "text") and isinstance(item, str):
-                yield item
+                yield html.unescape(item) if value.get("tag") == "markdown" else item
             else:
                 yield from _texts(item)
     elif isinstance(value, list):

@@ -3,14 +3,14 @@
 import asyncio
 import errno
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from channels import logs
-from channels.cli.conversation import Answer, ask
+from channels.cli.conversation import Answer, ask, find_speaker
 from channels.cli.faults import CheckFailed
 from channels.cli.running import Serve
 from channels.cli.signals import stop_on_signals
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HOST, USUAL_PORT = "127.0.0.1", 8790
 _READY_LIMIT_S = 20.0
+_DRAIN_S = 1.0  # nobody waits for a demo to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,12 @@ class Demo:
     language: str = "zh"
     wait_s: float = 30.0
     verbose: bool = False
+
+
+def usual_language(environ: Mapping[str, str]) -> str:
+    """The language of this terminal's user: zh where the locale is Chinese, else en."""
+    locale = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 def run_demo(demo: Demo) -> None:
@@ -59,31 +66,34 @@ def demo_settings(url: str, folder: Path, secret: Secret, language: str) -> Sett
         "store": {"path": str(folder / "channels.db")},
         "ui": {"language": language},
         "agents": {"demo": {"kind": "demo"}},
+        "turns": {"drain_s": _DRAIN_S},
         "web": {"enabled": False},
     }
     return build_settings(values, folder)
 
 
 async def _run(demo: Demo, folder: Path, emulator: "Emulator", serve: Serve) -> Answer | None:
+    speaker = find_speaker(emulator, demo.user)
     await start_emulator(emulator, HOST, demo.port, USUAL_PORT)
     try:
         settings = demo_settings(emulator.url, folder, Secret(emulator.settings.app_secret), demo.language)
         stop, ready = asyncio.Event(), asyncio.Event()
         with stop_on_signals(stop):
-            async with asyncio.TaskGroup() as tasks:
-                serving = tasks.create_task(serve(settings, stop=stop, ready=lambda _what: ready.set()))
-                try:
-                    await _wait_until_ready(ready, serving)
-                    return await _converse(demo, emulator, stop)
-                finally:
-                    stop.set()
+            # no TaskGroup: a failing question must not cancel the service, which stops in its own order
+            serving = asyncio.create_task(serve(settings, stop=stop, ready=lambda _what: ready.set()))
+            try:
+                await _wait_until_ready(ready, serving)
+                return await _converse(demo, emulator, speaker, stop)
+            finally:
+                stop.set()
+                await serving
     finally:
         await emulator.stop()
 
 
-async def _converse(demo: Demo, emulator: "Emulator", stop: asyncio.Event) -> Answer | None:
+async def _converse(demo: Demo, emulator: "Emulator", speaker: str, stop: asyncio.Event) -> Answer | None:
     if demo.say is not None:
-        return await ask(emulator, demo.say, demo.user, demo.wait_s)
+        return await ask(emulator, demo.say, speaker, demo.wait_s)
     print(f"Open {emulator.url} and write to the bot; `channels demo --help` lists words that show something.")
     print("Ctrl-C ends it.", flush=True)
     await stop.wait()

@@ -24,11 +24,12 @@ from channels.cli.signals import stop_on_signals
 
 async def main():
     stop = asyncio.Event()
-    with stop_on_signals(stop, lambda: print("first", flush=True)):
+    echo_s = 3600 if "echo" in sys.argv else 0
+    with stop_on_signals(stop, lambda: print("first", flush=True), echo_s=echo_s):
         print("ready", flush=True)
         await stop.wait()
         if "drain" in sys.argv:
-            await asyncio.Event().wait()
+            await asyncio.to_thread(sys.stdin.readline)
 
 asyncio.run(main())
 """
@@ -36,7 +37,12 @@ asyncio.run(main())
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WAITER, *arguments], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", WAITER, *arguments],
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
@@ -63,6 +69,15 @@ class TestSignals:
             assert process.wait(10) == 128 + number
             assert process.stderr is not None
             assert "leaving at once" in process.stderr.read()
+
+    def test_a_launcher_that_signals_child_and_group_means_it_once(self) -> None:
+        with start("drain", "echo") as process:
+            assert read_line(process) == "ready"
+            process.send_signal(signal.SIGINT)
+            assert read_line(process) == "first"
+            process.send_signal(signal.SIGINT)
+            assert process.communicate("drained\n", 10) == ("", "")
+            assert process.returncode == 0
 
 
 class TestNotify:
