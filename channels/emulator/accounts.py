@@ -16,6 +16,7 @@ class Person:
     name: str
     email: str = ""
     available: bool = True  # inside the bot's availability range; else 230013
+    app_id: str = ""  # set for another bot, which then is no person
 
     def ids(self, *, with_user_id: bool) -> dict[str, str | None]:
         """The three ids as events carry them."""

@@ -30,6 +30,11 @@ def application(services: Services, request: Request) -> Json:
     return {"app": {"app_id": who.app_id, "app_name": who.name, "status": 1, "description": ""}}
 
 
+def scopes(services: Services, request: Request) -> Json:
+    """What the tenant has granted to the app."""
+    return {"scopes": [{"scope_name": each, "grant_status": 1} for each in sorted(services.world.settings.scopes)]}
+
+
 def chats(services: Services, request: Request) -> Json:
     """The groups the bot is in."""
     found = [each for each in services.world.directory.chats.values() if each.chat_type == "group" and _inside(each)]
@@ -166,6 +171,7 @@ OPERATIONS = [
     Operation("POST", "/open-apis/auth/v3/tenant_access_token/internal", "auth.token", token, auth=False, flat=True),
     Operation("GET", "/open-apis/bot/v3/info", "bot.info", bot, flat=True),
     Operation("GET", "/open-apis/application/v6/applications/{app_id}", "application.get", application),
+    Operation("GET", "/open-apis/application/v6/scopes", "application.scopes", scopes),
     Operation("GET", IM + "/chats", "im.chat.list", chats),
     Operation("GET", IM + "/chats/{chat_id}", "im.chat.get", chat),
     Operation("GET", IM + "/chats/{chat_id}/members", "im.chat.members", members),

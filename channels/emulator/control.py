@@ -11,6 +11,7 @@
 | POST /_emulator/connections | `{"do": "cut" or "mute" or "unmute" or "mute_present"}` → `{"connections"}` |
 | POST /_emulator/advance | `{"seconds"}` |
 | POST /_emulator/tokens/revoke | makes every tenant access token invalid |
+| POST /_emulator/registration | `{"decision", "brand" …}`: what the person decides in the device flow |
 | POST /_emulator/wait | what to wait for, with `timeout_s` (10): `{"connections": n}`, `{"pings": n}`, |
 | | `{"replies_to": message_id}`, `{"acked": message_id}`, `{"calls": kind, "count": n}`; 408 when it does not come |
 | GET /_emulator/ledger | calls, deliveries, toasts …; with `?message_id=` all about that message |
@@ -66,6 +67,7 @@ class Control:
             ("POST", "connections", self._connections),
             ("POST", "advance", self._advance),
             ("POST", "tokens/revoke", self._revoke),
+            ("POST", "registration", self._registration),
             ("POST", "wait", self._wait),
             ("GET", "ledger", self._ledger),
             ("GET", "snapshot", self._snapshot),
@@ -122,6 +124,11 @@ class Control:
     async def _advance(self, request: web.Request, body: Json) -> Json:
         self.world.clock.advance(float(body["seconds"]))
         return {"now_ms": self.world.clock.now_ms()}
+
+    async def _registration(self, request: web.Request, body: Json) -> Json:
+        for key, value in body.items():
+            setattr(self.world.registration, key, value)
+        return {}
 
     async def _revoke(self, request: web.Request, body: Json) -> Json:
         self.tokens.revoke()

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from aiohttp import BodyPartReader, web
 from multidict import MultiMapping
@@ -72,6 +72,7 @@ class Operation:
     auth: bool = True
     flat: bool = False
     multipart: bool = False
+    form: bool = False  # a URL-encoded body
     changes: bool = False
     limits: Callable[[Services, Request], list[Limit]] = field(default=lambda services, request: [])
 
@@ -84,6 +85,18 @@ class Gateway:
     def add_routes(self, app: web.Application, operations: list[Operation]) -> None:
         for operation in operations:
             app.router.add_route(operation.method, operation.path, self._handler(operation))
+
+    def add_unknown(self, app: web.Application) -> None:
+        """Every other API path: 404 as plain text, recorded as a call of kind "unknown"."""
+        services = self._services
+
+        async def refuse(request: web.Request) -> web.Response:
+            now_ms = services.world.clock.now_ms()
+            call = Call(now_ms, "unknown", request.method, request.path, status=404, done_ms=now_ms)
+            services.world.ledger.record_call(call)
+            return web.Response(status=404, text="404 page not found", headers=_log_id())
+
+        app.router.add_route("*", "/open-apis/{rest:.*}", refuse)
 
     def stop(self) -> None:
         """Let every held-back answer go."""
@@ -181,7 +194,7 @@ class Gateway:
         return self._answer(call, result, 200, {})
 
     async def _read(self, request: web.Request, operation: Operation, call: Call, raw: bytes) -> Request:
-        body, files = await _read_parts(request) if operation.multipart else (_parsed(raw), {})
+        body, files = await _read_body(request, operation, raw)
         call.uuid = str(body.get("uuid") or "")
         call.sequence = body["sequence"] if isinstance(body.get("sequence"), int) else 0
         if self._services.world.settings.keep_history:
@@ -207,6 +220,12 @@ def _failure(error: ApiError) -> Json:
 
 def _log_id() -> dict[str, str]:
     return {"X-Tt-Logid": secrets.token_hex(16)}
+
+
+async def _read_body(request: web.Request, operation: Operation, raw: bytes) -> tuple[Json, dict[str, bytes]]:
+    if operation.multipart:
+        return await _read_parts(request)
+    return (dict(parse_qsl(raw.decode())) if operation.form else _parsed(raw)), {}
 
 
 async def _read_parts(request: web.Request) -> tuple[Json, dict[str, bytes]]:

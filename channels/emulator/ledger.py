@@ -143,9 +143,10 @@ class Ledger:
             return [call for call in self._calls if call.kind.startswith(kind)]
         return [call for call in self._calls if call.kind == kind]
 
-    def deliveries(self, message_id: str | None = None) -> list[Delivery]:
-        """Delivery attempts of the events about this message (or all), oldest first."""
-        return list(self._deliveries if message_id is None else self._by_message.get(message_id, ()))
+    def deliveries(self, message_id: str | None = None, event_type: str = "") -> list[Delivery]:
+        """Delivery attempts of the events about this message (or all), oldest first; of one type when it is given."""
+        found = self._deliveries if message_id is None else self._by_message.get(message_id, ())
+        return [each for each in found if not event_type or each.event_type == event_type]
 
     async def until(self, fact: Callable[[], object], timeout_s: float = 10) -> None:
         """Wait until `fact()` is true; it is asked again after every change. TimeoutError when it never is."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from channels.emulator import api_cards, api_messages, api_tenant
+from channels.emulator import api_cards, api_messages, api_tenant, registration
 from channels.emulator.clock import EmulatorClock
 from channels.emulator.control import Control
 from channels.emulator.deliveries import Deliveries
@@ -92,9 +92,10 @@ class Emulator:
         self.world.push = self.deliveries.push
         self.world.call_back = self.deliveries.call_back
         self.sockets.add_routes(app)
-        for operations in (api_messages.OPERATIONS, api_cards.OPERATIONS, api_tenant.OPERATIONS):
-            self._gateway.add_routes(app, operations)
+        for module in (api_messages, api_cards, api_tenant, registration):
+            self._gateway.add_routes(app, module.OPERATIONS)
         Control(self.world, self.faults, self.tokens, self.sockets, self.deliveries).add_routes(app)
+        self._gateway.add_unknown(app)
         self._add_page(app)
 
     def _add_page(self, app: web.Application) -> None:

@@ -17,7 +17,7 @@ def snapshot_for(world: Tenant, person: Person) -> Json:
     chats = [chat for chat in world.directory.chats.values() if person.open_id in chat.members]
     return {
         "me": person_view(person),
-        "people": [person_view(each) for each in world.directory.people.values()],
+        "people": [person_view(each) for each in world.directory.people.values() if not each.app_id],
         "bot": {"open_id": world.bot.open_id, "name": world.bot.name, "app_id": world.bot.app_id},
         "chats": [chat_view(world, chat) for chat in chats],
         "now_ms": world.clock.now_ms(),

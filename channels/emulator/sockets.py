@@ -16,6 +16,7 @@ from channels.emulator.world import World
 
 CONNECT = "/callback/ws/connect"
 SERVICE_ID = 33554432
+CLOSE_TIMEOUT_S = 0.5  # a client that does not say goodbye must not hold up the end
 
 
 class Connection:
@@ -90,8 +91,7 @@ class Sockets:
             connection.muted = True
 
     async def close(self) -> None:
-        for connection in list(self.connections.values()):
-            await connection.close()
+        await asyncio.gather(*(connection.close() for connection in list(self.connections.values())))
 
     # Sending
 
@@ -165,7 +165,7 @@ class Sockets:
             return _refused(403, "ticket is invalid", "")
         if len(self.connections) >= self._world.settings.max_connections:
             return _refused(514, "the number of connections exceeded the limit", "1000040350")
-        socket = web.WebSocketResponse(max_msg_size=0, compress=False)
+        socket = web.WebSocketResponse(timeout=CLOSE_TIMEOUT_S, max_msg_size=0, compress=False)
         await socket.prepare(request)
         connection = Connection(secrets.token_hex(6), socket, request)
         self.connections[connection.connection_id] = connection

@@ -30,6 +30,21 @@ class Answer:
     body: Any = None
 
 
+@dataclass(slots=True)
+class AppRegistration:
+    """The device flow in which a person creates the app. `decision`: pending, approved, denied, expired, slow_down."""
+
+    decision: str = "pending"
+    device_code: str = ""
+    interval_s: int = 1
+    expires_s: int = 600
+    open_id: str = "ou_alice"
+    brand: str = "feishu"
+
+    def begin(self, device_code: str) -> None:
+        self.device_code = device_code
+
+
 class Tenant:
     """All state of one tenant with one app in it."""
 
@@ -41,6 +56,7 @@ class Tenant:
         self.directory = Directory()
         self.timeline = Timeline()
         self.reacted: dict[str, dict[str, Reaction]] = {}  # message_id → reaction_id → reaction, as it is now
+        self.registration = AppRegistration()
         self.ledger = Ledger(self.timeline, self.clock.now_ms)
         self.ledger.keep_history = self.settings.keep_history
         self.media = Media(self.settings, self.identifiers)

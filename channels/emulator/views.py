@@ -30,7 +30,8 @@ class Views:
     ) -> Json:
         """A message as send, reply, get and list return it; `card`: the JSON that its card shows now."""
         tenant = self._settings.tenant_key
-        sender_id = self._bot.app_id if message.by_bot else self.person_id(message.sender, id_type)
+        app_id = self._app_id(message)
+        sender_id = app_id or self.person_id(message.sender, id_type)
         item: Json = {
             "message_id": message.message_id,
             "msg_type": message.message_type,
@@ -41,8 +42,8 @@ class Views:
             "chat_id": message.chat_id,
             "sender": {
                 "id": sender_id,
-                "id_type": "app_id" if message.by_bot else id_type,
-                "sender_type": "app" if message.by_bot else "user",
+                "id_type": "app_id" if app_id else id_type,
+                "sender_type": "app" if app_id else "user",
                 "tenant_key": tenant,
             },
             "body": {"content": self._content(message, card, raw_card)},
@@ -53,6 +54,13 @@ class Views:
         if message.mentions:
             item["mentions"] = [self._mention_item(each, id_type) for each in message.mentions]
         return item
+
+    def _app_id(self, message: Message) -> str:
+        """The app that wrote the message, or ""."""
+        if message.by_bot:
+            return self._bot.app_id
+        person = self._directory.people.get(message.sender)
+        return person.app_id if person else ""
 
     def _mention_item(self, mention: Mention, id_type: str) -> Json:
         shown = mention.open_id if mention.kind == "bot" else self.person_id(mention.open_id, id_type)
@@ -93,7 +101,7 @@ class Views:
         return {
             "sender": {
                 "sender_id": self.ids(message.sender),
-                "sender_type": "user",
+                "sender_type": "app" if self._app_id(message) else "user",
                 "tenant_key": self._settings.tenant_key,
             },
             "message": body,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from channels.emulator.accounts import Kind
+from channels.emulator.accounts import Kind, Person
 from channels.emulator.clicks import apply_answer, click_event
 from channels.emulator.clock import EmulatorClock
 from channels.emulator.errors import ApiError
@@ -26,6 +26,14 @@ class World(Tenant):
     def __init__(self, settings: EmulatorSettings | None = None, clock: EmulatorClock | None = None) -> None:
         super().__init__(settings, clock)
         self.reactions = Reactions(self)
+
+    def add_other_bot(self, name: str, slug: str, chat_ids: Sequence[str]) -> Person:
+        """Another app's bot, a member of these groups; what it says reaches our bot with sender_type "app"."""
+        other = Person(f"ou_{slug}", "", f"on_{slug}", name, app_id=f"cli_{slug}")
+        self.directory.people[other.open_id] = other
+        for chat_id in chat_ids:
+            self.chat(chat_id).members.append(other.open_id)
+        return other
 
     # What people do
 
@@ -50,6 +58,7 @@ class World(Tenant):
         replaces the body that `text` would make. A topic group gives every new root its own thread.
         """
         sender, marks = self.person(user), self._mentions(mention_bot, mentions)
+        self._check_seat(sender, chat_id)
         body = content if content is not None else {"text": " ".join([*(each.key for each in marks), text]).strip()}
         message = self.new_message(
             chat_id,
@@ -187,6 +196,13 @@ class World(Tenant):
     def snapshot(self, user: Who) -> Json:
         """Everything this person sees now, for the page (shape: `snapshot.snapshot_for`)."""
         return snapshot_for(self, self.person(user))
+
+    def _check_seat(self, sender: Person, chat_id: str) -> None:
+        chat = self.chat(chat_id)
+        if chat.disbanded:
+            raise ApiError(232009)
+        if sender.open_id not in chat.members:
+            raise ApiError(230002, f"{sender.name} is not in this chat")
 
     def _mentions(self, bot: bool, people: Sequence[Who]) -> tuple[Mention, ...]:
         named = [(self.bot.open_id, self.bot.name, "bot")] if bot else []

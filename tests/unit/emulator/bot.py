@@ -37,6 +37,7 @@ class Bot:
     def __init__(self, emulator: Emulator, session: aiohttp.ClientSession) -> None:
         self.emulator, self.session = emulator, session
         self.token = ""
+        self.sockets: list[Socket] = []  # held, so that none is closed by being forgotten
 
     async def call(self, method: str, path: str, body: Any = None, **query: Any) -> Reply:
         if not self.token:
@@ -76,6 +77,7 @@ class Bot:
             url = (await response.json())["data"]["URL"]
         count = len(self.emulator.sockets.connections)
         socket = Socket(await self.session.ws_connect(url))
+        self.sockets.append(socket)
         await self.emulator.connected(count + 1)
         return socket
 
