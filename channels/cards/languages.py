@@ -3,9 +3,9 @@
 _NAMES = (
     "plain_text abap ada apache apex assembly bash c c_sharp cpp cmake cobol coffee_script css d dart delphi diff "
     "django docker_file erlang fortran gherkin go graphql groovy haskell html htmlbars http java javascript json "
-    "julia kotlin latex lisp lua makefile markdown matlab nginx objective_c "
-    "opengl_shading_language perl php powershell prolog properties protobuf python r ruby rust sas scala scheme scss shell solidity sql swift thrift toml typescript "
-    "vbscript visual_basic xml yaml"
+    "julia kotlin latex lisp lua makefile markdown matlab nginx objective_c opengl_shading_language perl php "
+    "powershell prolog properties protobuf python r ruby rust sas scala scheme scss shell solidity sql swift thrift "
+    "toml typescript vbscript visual_basic xml yaml"
 )
 _KNOWN = frozenset(_NAMES.split())
 _OTHER_NAMES = {

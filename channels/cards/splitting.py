@@ -7,10 +7,10 @@ same when the text grows.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from channels.cards.card import wire_size
 from channels.cards.excerpt import fitting, grapheme_end
@@ -54,7 +54,7 @@ def cut(unit: Unit, room: int) -> tuple[Unit, ...]:
 def _cut_code(unit: Unit, room: int) -> tuple[Unit, ...]:
     lines = unit.body.splitlines(keepends=True)
     room -= unit_cost(code_unit(unit.info, "")) + FENCE_BYTES
-    count = _fitting_count([wire_size(safe_code(line)) for line in lines[:room]], room)
+    count = _fitting_count((wire_size(safe_code(line)) for line in lines), room)
     if count:
         place = sum(len(line) for line in lines[:count])
         return code_unit(unit.info, unit.body[:place]), code_unit(unit.info, unit.body[place:])
@@ -68,7 +68,7 @@ def _cut_table(unit: Unit, room: int) -> tuple[Unit, ...]:
     def piece(part: list[str]) -> Unit:
         return replace(unit, source="\n".join([*heading, *part]))
 
-    count = _fitting_count([possible_size(row + "\n") for row in rows[:room]], room - unit_cost(piece([])))
+    count = _fitting_count((possible_size(row + "\n") for row in rows), room - unit_cost(piece([])))
     while count and unit_cost(piece(rows[:count])) > room:
         count = count * 3 // 4
     if count and rows[count:]:
@@ -152,6 +152,6 @@ def _most(highest: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _fitting_count(sizes: list[int], room: int) -> int:
+def _fitting_count(sizes: Iterable[int], room: int) -> int:
     """How many of the sizes fit into `room` together, from the first on."""
-    return sum(total <= room for total in accumulate(sizes))
+    return sum(1 for _ in takewhile(lambda total: total <= room, accumulate(sizes)))

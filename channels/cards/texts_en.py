@@ -50,7 +50,8 @@ EN = Texts(
     refused_title="Not available here",
     refused_dm_off="I do not answer in private chats. Mention me in a group instead.",
     expired_title="This topic has expired",
-    expired_body="This topic has been quiet for a long time and is closed. Send a new message in the chat to start again. /help, /userid, /groupid and /health still work here.",
+    expired_body="This topic has been quiet for a long time and is closed. Send a new message in the chat to start "
+    "again. /help, /userid, /groupid and /health still work here.",
     too_long_title="Message too long",
     too_long="Your message has {size} characters; I can read up to {limit}. Please shorten it or send it as a file.",
     queue_full="{count} of your messages are already waiting, so this one was not taken. Send it again later.",

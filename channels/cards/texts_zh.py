@@ -50,7 +50,8 @@ ZH = Texts(
     refused_title="这里不可用",
     refused_dm_off="我不在私聊中回答。请在群里 @我。",
     expired_title="话题已过期",
-    expired_body="这个话题很久没有活动，已经结束。请在群聊或私聊里发一条新消息，开始新的对话。/help、/userid、/groupid、/health 在这里仍然可用。",
+    expired_body="这个话题很久没有活动，已经结束。请在群聊或私聊里发一条新消息，开始新的对话。"
+    "/help、/userid、/groupid、/health 在这里仍然可用。",
     too_long_title="消息太长",
     too_long="这条消息有 {size} 个字符，我最多能读 {limit} 个。请缩短，或以文件发送。",
     queue_full="你已有 {count} 条消息在等待，这条没有收下。请等它们处理完再发。",
