@@ -1,4 +1,4 @@
-"""Frames of the long connection: bytes ↔ values, and putting chunks together. Pure: time is an argument.
+"""Frames of the long connection: ping, ack, and putting chunks together. Pure: time is an argument.
 
 One protobuf message per binary WebSocket message (feishu.md §1). A frame's headers keep their order and unknown ones
 are kept too: an ack is the received frame with a new payload and one more header.
@@ -6,83 +6,15 @@ are kept too: an ack is the received frame with a new payload and one more heade
 
 import base64
 import json
-import struct
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from lark_channel.ws.pb.google.protobuf.message import DecodeError
-from lark_channel.ws.pb.pbbp2_pb2 import Frame as WireFrame
+from channels.feishu.protobuf import CONTROL, DATA, BadFrame, Frame, decode, encode
 
-CONTROL, DATA = 0, 1
+__all__ = ["CONTROL", "DATA", "FAILED", "OK", "BadFrame", "Chunks", "Frame", "ack", "decode", "encode", "ping"]
+
 OK, FAILED = 200, 500
-
-# The vendored parser, given junk, raises more than its own error (found by fuzzing).
-_PARSE_ERRORS = (DecodeError, ValueError, LookupError, TypeError, AttributeError, struct.error, RecursionError)
-
-
-class BadFrame(ValueError):
-    """Bytes that are no frame. Skip them; the next frame may be good."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame. `method` is CONTROL or DATA; the last three fields are only carried through."""
-
-    seq_id: int = 0
-    log_id: int = 0
-    service: int = 0
-    method: int = CONTROL
-    headers: tuple[tuple[str, str], ...] = ()
-    payload: bytes = b""
-    payload_encoding: str | None = None
-    payload_type: str | None = None
-    log_id_new: str | None = None
-
-    def header(self, key: str, default: str = "") -> str:
-        """The first value of `key`."""
-        return next((value for name, value in self.headers if name == key), default)
-
-    def number(self, key: str, default: int) -> int:
-        """The header as a whole number ≥ 0, `default` where it is absent or something else."""
-        text = self.header(key)
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
-
-
-def decode(data: bytes) -> Frame:
-    """The frame in `data`; raises BadFrame for anything else."""
-    wire = WireFrame()
-    try:
-        wire.ParseFromString(data)
-        headers = tuple((header.key, header.value) for header in wire.headers)
-    except _PARSE_ERRORS as error:
-        raise BadFrame(f"{len(data)} bytes are no frame: {type(error).__name__}") from error
-    if not wire.IsInitialized():
-        raise BadFrame(f"{len(data)} bytes lack a required field")
-    return Frame(
-        wire.SeqID, wire.LogID, wire.service, wire.method, headers, wire.payload,
-        *(_optional(wire, name) for name in ("payload_encoding", "payload_type", "LogIDNew")),
-    )  # fmt: skip
-
-
-def encode(frame: Frame) -> bytes:
-    """The bytes of `frame`."""
-    wire = WireFrame()
-    wire.SeqID, wire.LogID = frame.seq_id, frame.log_id
-    wire.service, wire.method = frame.service, frame.method
-    for key, value in frame.headers:
-        header = wire.headers.add()
-        header.key, header.value = key, value
-    wire.payload = frame.payload
-    for name, text in (
-        ("payload_encoding", frame.payload_encoding),
-        ("payload_type", frame.payload_type),
-        ("LogIDNew", frame.log_id_new),
-    ):
-        if text is not None:
-            setattr(wire, name, text)
-    return bytes(wire.SerializeToString())
 
 
 def ping(service: int) -> Frame:
@@ -97,10 +29,6 @@ def ack(frame: Frame, code: int, data: Mapping[str, object] | None = None, biz_r
         body["data"] = base64.b64encode(json.dumps(data, ensure_ascii=False).encode()).decode()
     headers = (*frame.headers, ("biz_rt", str(biz_rt_ms)))
     return replace(frame, headers=headers, payload=json.dumps(body, separators=(",", ":")).encode())
-
-
-def _optional(wire: Any, name: str) -> str | None:
-    return str(getattr(wire, name)) if wire.HasField(name) else None
 
 
 @dataclass(slots=True)
