@@ -1,21 +1,22 @@
 """The chat page: static files, one snapshot call, what a person does, and a stream of changes (Server-Sent Events).
 
-All of it lives under `/`, `/gallery`, `/static/…` and `/_page/…`, takes JSON, and answers JSON; a refusal is HTTP 400 with
-{"error": why}. A page first opens `/_page/events`, then reads `/_page/snapshot`: the snapshot carries the number of the last
-change that is already in it, so that no change is lost or shown twice across a reconnect.
+All of it lives under `/`, `/gallery`, `/static/…` and `/_page/…`, takes JSON, and answers JSON; a refusal is HTTP 400
+with {"error": why}. A page first opens `/_page/events`, then reads `/_page/snapshot`, which carries the number of
+the last change that is already in it, so that no change is lost or shown twice across a reconnect.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
 from channels.emulator.errors import ApiError
+from channels.emulator.page_changes import Changes
 from channels.emulator.snapshot import chat_view, message_view
 
 if TYPE_CHECKING:
@@ -38,82 +39,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 CONTENT_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
-KEEP_ALIVE_S = 15.0
 MAX_UPLOAD_BYTES = 110 * 1024 * 1024
 SHOWN_INLINE = ("image/png", "image/jpeg", "audio/ogg", "video/mp4")
-
-
-class Changes:
-    """Numbers every visible change and hands it to the open pages; watches the world only while a page is open."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._pages: set[Feed] = set()
-        self._end: Callable[[], None] | None = None
-        self.number = 0
-
-    def open(self) -> Feed:
-        feed = Feed()
-        self._pages.add(feed)
-        if self._end is None:
-            self._end = self._world.observe(self._changed)
-        return feed
-
-    def close(self, feed: Feed) -> None:
-        self._pages.discard(feed)
-        if not self._pages and self._end is not None:
-            self._end()
-            self._end = None
-
-    def close_all(self) -> None:
-        for feed in tuple(self._pages):
-            feed.end()
-
-    def _changed(self, change: Json) -> None:
-        if change["type"] == "toast":
-            return  # the page that clicked shows the toast from its own answer
-        if change["type"] == "chat":
-            self._tell("chat", change["chat_id"])
-            return
-        self._tell("message", change["message_id"])
-        if root_id := self._world.message(change["message_id"]).root_id:
-            self._tell("message", root_id)  # the first reply in a topic gives its root a thread_id
-
-    def _tell(self, kind: str, subject: str) -> None:
-        self.number += 1
-        for feed in self._pages:
-            feed.put(kind, subject, self.number)
-
-
-class Feed:
-    """What one page has not been told yet: the latest number per changed chat or message, so that a slow page skips states."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], int] = {}
-        self._wake = asyncio.Event()
-        self._ended = False
-
-    def put(self, kind: str, subject: str, number: int) -> None:
-        self._waiting.pop((kind, subject), None)
-        self._waiting[kind, subject] = number
-        self._wake.set()
-
-    def end(self) -> None:
-        self._ended = True
-        self._wake.set()
-
-    async def batches(self) -> AsyncIterator[dict[tuple[str, str], int]]:
-        """Everything that changed since the last batch, in order of change; an empty batch now and then keeps the line open."""
-        while not self._ended:
-            try:
-                await asyncio.wait_for(self._wake.wait(), KEEP_ALIVE_S)
-            except TimeoutError:
-                yield {}
-                continue
-            self._wake.clear()
-            batch, self._waiting = self._waiting, {}
-            if batch:
-                yield batch
 
 
 class Page:
@@ -134,8 +61,7 @@ class Page:
         user = request.query.get("user", "")
         shown = self._world.snapshot(user if user in people else next(iter(people)))
         for chat in shown["chats"]:
-            for view in chat["messages"]:
-                self._add_children(view)
+            chat["messages"] = [self._view(view["message_id"]) for view in chat["messages"]]
         return _answer(shown | {"number": self.changes.number})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
@@ -157,14 +83,12 @@ class Page:
         if kind == "chat":
             chat = chat_view(self._world, self._world.chat(subject))
             return {"type": "chat", "number": number, "chat": chat | {"messages": []}}
-        view = message_view(self._world, self._world.message(subject))
-        self._add_children(view)
-        return {"type": "message", "number": number, "message": view}
+        return {"type": "message", "number": number, "message": self._view(subject)}
 
-    def _add_children(self, view: Json) -> None:
-        if view["message_type"] == "merge_forward":
-            children = self._world.message(view["message_id"]).children
-            view["children"] = [message_view(self._world, self._world.message(each)) for each in children]
+    def _view(self, message_id: str) -> Json:
+        message = self._world.message(message_id)
+        children = [message_view(self._world, self._world.message(each)) for each in message.children]
+        return message_view(self._world, message) | {"order": message.number, "children": children}
 
     async def say(self, request: web.Request) -> web.Response:
         """{user, chat_id, text, mentions: [open_id], thread_id?, parent_id?, in_topic?} → {message_id}."""

@@ -1,8 +1,8 @@
 """A running emulator and the chat page in real Chromium.
 
-`emulator`, `bot`, `page` (desktop) and `phone` may be used by any test below this folder; `page` and `phone` fail the test
-when the browser reported an error. `take_picture` keeps screenshots: in a temporary folder, or with CHANNELS_PICTURES=1 in
-`pictures/` beside this file.
+`emulator`, `bot`, `page` (desktop) and `phone` may be used by any test below this folder; `page` and `phone` fail the
+test when the browser reported an error. `take_picture` keeps screenshots: in a temporary folder, or with
+CHANNELS_PICTURES=1 in `pictures/` beside this file.
 """
 
 import os
@@ -11,19 +11,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, ViewportSize, async_playwright, expect
 
 from channels.emulator import Emulator, EmulatorSettings
 from tests.browser.scripted_bot import ScriptedBot
 
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 PICTURES = Path(__file__).parent / "pictures"
 
 Picture = Callable[[Page, str], Awaitable[None]]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def emulator() -> AsyncIterator[Emulator]:
     running = Emulator(EmulatorSettings(rate_limits=False))
     await running.start()
@@ -31,13 +32,21 @@ async def emulator() -> AsyncIterator[Emulator]:
     await running.stop()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def bot(emulator: Emulator) -> AsyncIterator[ScriptedBot]:
     async with ScriptedBot(emulator) as connected:
         yield connected
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test here runs in one loop and shares one browser: starting Chromium takes longer than most tests."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     found = shutil.which("chromium")
     if found is None:
@@ -64,13 +73,13 @@ async def opened(browser: Browser, url: str, *, phone: bool, language: str = "zh
     assert errors == []
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
     async for each in opened(browser, emulator.url, phone=False):
         yield each
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def phone(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
     async for each in opened(browser, emulator.url, phone=True):
         yield each

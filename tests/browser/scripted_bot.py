@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class ScriptedBot:
-    """`messages` and `clicks` hold event bodies in order of arrival; `click_answer` is what every click is answered with."""
+    """`messages` and `clicks` hold event bodies in order of arrival; every click is answered with `click_answer`."""
 
     def __init__(self, emulator: Emulator) -> None:
         self.messages: asyncio.Queue[Json] = asyncio.Queue()
@@ -43,7 +43,9 @@ class ScriptedBot:
         await self._emulator.connected()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         if self._reading is not None:
             self._reading.cancel()
             with suppress(asyncio.CancelledError):
@@ -113,7 +115,12 @@ class ScriptedBot:
 
 def reply_card(text: str, *, running: bool, title: str = "", summary: str = "") -> Json:
     """A card like the product's: state in the header, folded reasoning, the answer, a footer and a Stop button."""
-    footer = {"tag": "plain_text", "content": "输入 1,204 · 输出 356 · 3.2 秒", "text_size": "notation", "text_color": "grey"}
+    footer = {
+        "tag": "plain_text",
+        "content": "输入 1,204 · 输出 356 · 3.2 秒",
+        "text_size": "notation",
+        "text_color": "grey",
+    }
     stop = {
         "tag": "button",
         "type": "danger",

@@ -1,15 +1,15 @@
 """The chat page in Chromium against a running emulator, with a scripted bot on the other side."""
 
-import asyncio
 import json
 import struct
 import zlib
 
-from playwright.async_api import Page, expect
+from playwright.async_api import FilePayload, Page, expect
 
-from channels.emulator import GROUP, PLAIN, TOPICS, Emulator
+from channels.emulator import GROUP, Emulator
 from tests.browser.conftest import Picture
-from tests.browser.scripted_bot import Json, ScriptedBot, reply_card
+from tests.browser.gestures import next_of, open_chat, say
+from tests.browser.scripted_bot import ScriptedBot, reply_card
 
 ANSWER = """## 安装
 先装好 **Python 3.11**，然后：
@@ -26,19 +26,6 @@ make demo ARGS='--say hello'
 | `/help` | 帮助 |
 | `/new` | 新会话 |
 """
-
-
-async def next_of(queue: asyncio.Queue[Json]) -> Json:
-    return await asyncio.wait_for(queue.get(), 10)
-
-
-async def say(page: Page, text: str, pane: str = ".chat-pane") -> None:
-    await page.fill(f"{pane} .compose-text", text)
-    await page.press(f"{pane} .compose-text", "Enter")
-
-
-async def open_chat(page: Page, chat_id: str) -> None:
-    await page.click(f".chat-item[data-chat-id={chat_id}]")
 
 
 def small_png() -> bytes:
@@ -115,7 +102,10 @@ async def test_a_dangerous_button_asks_first(page: Page, bot: ScriptedBot) -> No
     button = {
         "tag": "button",
         "text": {"tag": "plain_text", "content": "删除"},
-        "confirm": {"title": {"tag": "plain_text", "content": "删除？"}, "text": {"tag": "plain_text", "content": "不能恢复"}},
+        "confirm": {
+            "title": {"tag": "plain_text", "content": "删除？"},
+            "text": {"tag": "plain_text", "content": "不能恢复"},
+        },
         "behaviors": [{"type": "callback", "value": {"do": "delete"}}],
     }
     await say(page, "删除")
@@ -130,8 +120,17 @@ async def test_a_dangerous_button_asks_first(page: Page, bot: ScriptedBot) -> No
 
 
 async def test_a_form_sends_its_fields(page: Page, bot: ScriptedBot) -> None:
-    options = [{"value": "a", "text": {"tag": "plain_text", "content": "甲"}}, {"value": "b", "text": {"tag": "plain_text", "content": "乙"}}]
-    submit = {"tag": "button", "name": "ok", "form_action_type": "submit", "text": {"tag": "plain_text", "content": "提交"}, "behaviors": [{"type": "callback", "value": {"do": "save"}}]}
+    options = [
+        {"value": "a", "text": {"tag": "plain_text", "content": "甲"}},
+        {"value": "b", "text": {"tag": "plain_text", "content": "乙"}},
+    ]
+    submit = {
+        "tag": "button",
+        "name": "ok",
+        "form_action_type": "submit",
+        "text": {"tag": "plain_text", "content": "提交"},
+        "behaviors": [{"type": "callback", "value": {"do": "save"}}],
+    }
     form = {
         "tag": "form",
         "name": "request",
@@ -156,13 +155,11 @@ async def test_a_form_sends_its_fields(page: Page, bot: ScriptedBot) -> None:
 async def test_pictures_and_files_are_sent_and_shown(
     page: Page, bot: ScriptedBot, emulator: Emulator, take_picture: Picture
 ) -> None:
-    await page.set_input_files(
-        ".chat-pane .compose-file",
-        [
-            {"name": "sky.png", "mimeType": "image/png", "buffer": small_png()},
-            {"name": "周报.docx", "mimeType": "application/octet-stream", "buffer": b"report" * 400_000},
-        ],
-    )
+    files: list[FilePayload] = [
+        {"name": "sky.png", "mimeType": "image/png", "buffer": small_png()},
+        {"name": "周报.docx", "mimeType": "application/octet-stream", "buffer": b"report" * 400_000},
+    ]
+    await page.set_input_files(".chat-pane .compose-file", files)
     picture, document = await next_of(bot.messages), await next_of(bot.messages)
     assert (picture["message_type"], document["message_type"]) == ("image", "file")
     assert json.loads(document["content"])["file_name"] == "周报.docx"
@@ -171,74 +168,6 @@ async def test_pictures_and_files_are_sent_and_shown(
     await expect(page.locator("img.picture")).to_have_js_property("naturalWidth", 96)
     await expect(page.locator(".file-name")).to_have_text("周报.docx")
     await take_picture(page, "files")
-
-
-async def test_a_topic_opens_beside_the_group_and_takes_replies(
-    page: Page, bot: ScriptedBot, emulator: Emulator, take_picture: Picture
-) -> None:
-    emulator.world.say("Bob", GROUP, "今天下午三点评审，别忘了 [THUMBSUP]", push=False)
-    await open_chat(page, GROUP)
-    await page.type(".chat-pane .compose-text", "@Emu")
-    await page.press(".chat-pane .compose-text", "Enter")  # takes the offered bot
-    await page.type(".chat-pane .compose-text", "日报在哪里？")
-    await page.press(".chat-pane .compose-text", "Enter")
-    message = await next_of(bot.messages)
-    assert json.loads(message["content"]) == {"text": "@_user_1 日报在哪里？"}
-    assert message["mentions"][0]["id"]["open_id"] == emulator.world.bot.open_id
-
-    await bot.reply_card(message["message_id"], reply_card("在 **共享文件夹** 里。", running=False, summary="在共享文件夹里。"), in_thread=True)
-    await expect(page.locator(".topic-pane .card-title")).to_have_text("已完成")  # opened by itself
-    await expect(page.locator(".chat-pane .topic-line")).to_contain_text("在共享文件夹里。")
-    await say(page, "谢谢，还有上周的吗？", ".topic-pane")
-    reply = await next_of(bot.messages)
-    root = emulator.world.message(message["message_id"])
-    assert (reply["thread_id"], reply["root_id"]) == (root.thread_id, root.message_id)
-    await expect(page.locator(".topic-pane .row")).to_have_count(3)
-    await expect(page.locator(".chat-pane .row")).to_have_count(2)  # the topic's replies stay in the topic
-    await expect(page.locator(".topic-foot")).to_have_text("2 条回复")
-    await take_picture(page, "topic")
-
-
-async def test_a_person_opens_a_topic_and_quotes(page: Page, bot: ScriptedBot, emulator: Emulator) -> None:
-    first = emulator.world.say("Alice", GROUP, "方案发了", push=False)
-    await open_chat(page, GROUP)
-    row = page.locator(f'.chat-pane [data-message-id="{first}"]')
-    await row.locator(".bubble").hover()
-    await row.get_by_role("button", name="在话题中回复").click()
-    await say(page, "我看看", ".topic-pane")
-    in_topic = await next_of(bot.messages)
-    assert in_topic["root_id"] == first and in_topic["thread_id"]
-
-    other = emulator.world.say("Bob", GROUP, "收到", push=False)
-    row = page.locator(f'.chat-pane [data-message-id="{other}"]')
-    await row.locator(".bubble").hover()
-    await row.get_by_role("button", name="回复", exact=True).click()
-    await say(page, "好的")
-    quoting = await next_of(bot.messages)
-    assert quoting["parent_id"] == other and "thread_id" not in quoting
-    await expect(page.locator(".chat-pane .quote")).to_have_text("回复 Bob：收到")
-
-
-async def test_a_group_without_threads_offers_no_topic(page: Page, emulator: Emulator) -> None:
-    emulator.world.say("Alice", PLAIN, "通知", push=False)
-    await open_chat(page, PLAIN)
-    await page.locator(".chat-pane .bubble").hover()
-    await expect(page.get_by_role("button", name="回复", exact=True)).to_be_visible()
-    await expect(page.get_by_role("button", name="在话题中回复")).to_have_count(0)
-
-
-async def test_a_topic_group_shows_topics(page: Page, emulator: Emulator, take_picture: Picture) -> None:
-    world = emulator.world
-    for text, replies in (("升级到 3.12 之后测试变慢", ["我也遇到了", "先锁住版本"]), ("下周的发布计划", ["我来写"])):
-        root = world.message(world.say("Alice", TOPICS, text, push=False))
-        for number, reply in enumerate(replies):
-            world.say(("Bob", "张三")[number % 2], TOPICS, reply, thread_id=root.thread_id, push=False)
-    await open_chat(page, TOPICS)
-    await expect(page.locator(".chat-pane .row")).to_have_count(2)
-    await expect(page.locator(".topic-foot")).to_have_text(["2 条回复", "1 条回复"])
-    await page.locator(".topic-box").first.click()
-    await expect(page.locator(".topic-pane .row")).to_have_count(3)
-    await take_picture(page, "topic-group")
 
 
 async def test_identity_changes_without_a_reload(page: Page, bot: ScriptedBot, emulator: Emulator) -> None:
@@ -253,6 +182,7 @@ async def test_identity_changes_without_a_reload(page: Page, bot: ScriptedBot, e
     await group.click()
     await expect(group.locator(".badge")).to_have_count(0)
     await say(page, "我是 Alice")
+    await expect(page.locator(".row.mine .text")).to_have_text("我是 Alice")
     assert emulator.world.timeline.in_chat(GROUP)[-1].sender == "ou_alice"
     await page.select_option(".identity", label="张三")
     await expect(page.locator(".row.mine .text")).to_have_text("大家好")

@@ -17,7 +17,7 @@ const page = {
 };
 let openChat = "";
 let topic = null; // {root: message_id} of the open topic
-let expecting = null; // a message of ours whose topic opens as soon as the bot answers in it
+const waiting = new Set(); // messages this person just wrote: the topic of one opens as soon as the bot answers in it
 
 const sidebar = h("aside", { class: "sidebar" });
 const chatHead = h("header", { class: "pane-head" });
@@ -89,7 +89,7 @@ function drawChatItem(chat) {
   return h("button", { type: "button", class: `chat-item ${chat.chat_id === openChat ? "open" : ""}`, dataset: { chatId: chat.chat_id }, on: { click: () => showChat(chat.chat_id) } },
     chatAvatar(chat, 42), h("span", { class: "chat-words" },
       h("span", { class: "chat-top" }, h("span", { class: "chat-name", text: titleOf(chat) }), chat.kind === "topic" ? h("span", { class: "kind-tag", text: t.topics }) : chat.kind === "p2p" ? h("span", { class: "bot-tag", text: t.bot }) : null, h("time", { text: last ? clockText(last.create_ms) : "" })),
-      h("span", { class: "chat-bottom" }, h("span", { class: "chat-last", text: last ? who + summaryOf(last, store, t, page.language) : t.noMessages }), unread ? h("span", { class: "badge", text: unread > 99 ? "99+" : String(unread) }) : null)));
+      h("span", { class: "chat-bottom" }, h("span", { class: "chat-last", text: last ? who + summaryOf(last, store, t, page.language) : t.quiet }), unread ? h("span", { class: "badge", text: unread > 99 ? "99+" : String(unread) }) : null)));
 }
 
 function titleOf(chat) {
@@ -177,17 +177,17 @@ async function say(text, where) {
   const members = [store.bot, ...store.people.values()];
   const mentions = members.filter((person) => text.includes(`@${person.name}`)).map((person) => person.open_id);
   const answer = await attempt(wire.say({ user: store.me, text, mentions, ...where }));
-  afterSending(answer, where);
+  showNewest(where);
   return answer;
 }
 
 async function sendFile(file, where) {
-  afterSending(await attempt(wire.sendFile(store.me, where, file)), where);
+  await attempt(wire.sendFile(store.me, where, file));
+  showNewest(where);
 }
 
-function afterSending(answer, where) {
+function showNewest(where) {
   (where.in_topic ? topicScroll : chatScroll).dataset.fresh = "yes";
-  if (answer && !where.in_topic) expecting = answer.message_id;
 }
 
 function recall(message) {
@@ -215,7 +215,7 @@ async function become(openId) {
   chatRows.clear();
   topicRows.clear();
   topic = null;
-  expecting = null;
+  waiting.clear();
   await load(openId);
   if (chat?.kind === "p2p") openChat = [...store.chats.values()].find((each) => each.kind === "p2p")?.chat_id ?? "";
   else if (!store.chats.has(openChat)) openChat = "";
@@ -241,12 +241,15 @@ async function load(user) {
 
 function changed(change) {
   if (!store.take(change)) return;
-  const message = change.type === "message" ? store.messages.get(change.message.message_id) : null;
-  if (message && expecting && message.root_id === expecting && message.thread_id && message.chat_id === openChat && !topic && !page.phone) {
-    openTopic(store.messages.get(expecting) ?? message);
-    expecting = null;
-  }
+  if (change.type === "message") followTopic(store.messages.get(change.message.message_id));
   redraw();
+}
+
+/** On a wide screen the bot's first answer in a new topic of ours opens that topic, unless another one is open. */
+function followTopic(message) {
+  if (store.isMine(message) && !message.root_id) waiting.add(message.message_id);
+  if (!message.by_bot || !message.thread_id || !waiting.delete(message.root_id)) return;
+  if (message.chat_id === openChat && !topic && !page.phone) openTopic(store.messages.get(message.root_id));
 }
 
 document.body.append(app);

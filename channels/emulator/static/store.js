@@ -104,5 +104,5 @@ function adopt(view) {
 }
 
 function byTime(a, b) {
-  return a.create_ms - b.create_ms;
+  return a.create_ms - b.create_ms || a.order - b.order;
 }

@@ -2,7 +2,7 @@
 
 const TEXTS = {
   zh: {
-    title: "飞书模拟器", you: "当前身份", switchTo: "切换身份", language: "English", chats: "消息", noChat: "选择一个会话开始聊天", noMessages: "还没有消息，说点什么吧", send: "发送", sendHint: "Enter 发送，Shift + Enter 换行",
+    title: "飞书模拟器", you: "当前身份", switchTo: "切换身份", language: "English", chats: "消息", noChat: "选择一个会话开始聊天", noMessages: "还没有消息，说点什么吧", quiet: "暂无消息", send: "发送", sendHint: "Enter 发送，Shift + Enter 换行",
     write: (name) => `发送给 ${name}`, writeTopic: "回复话题", newTopic: "发起新话题", mention: "提及机器人", attach: "发送图片或文件", bot: "机器人", group: "群聊", topics: "话题群", people: (n) => `${n} 人`,
     reply: "回复", replyInTopic: "在话题中回复", react: "添加表情", recall: "撤回", topic: "话题", replies: (n) => `${n} 条回复`, openTopic: "查看话题", close: "关闭", back: "返回", cancel: "取消",
     recalled: (name) => `${name} 撤回了一条消息`, youRecalled: "你撤回了一条消息", edited: "（已编辑）", noThreads: "此群不支持话题", disbanded: "群已解散", botAway: "机器人不在群中", quoting: (name) => `回复 ${name}：`,
@@ -11,7 +11,7 @@ const TEXTS = {
     gallery: "卡片预览", noCards: "没有卡片",
   },
   en: {
-    title: "Feishu emulator", you: "You are", switchTo: "Switch identity", language: "中文", chats: "Messages", noChat: "Pick a chat to start", noMessages: "No messages yet. Say something!", send: "Send", sendHint: "Enter sends, Shift + Enter makes a new line",
+    title: "Feishu emulator", you: "You are", switchTo: "Switch identity", language: "中文", chats: "Messages", noChat: "Pick a chat to start", noMessages: "No messages yet. Say something!", quiet: "No messages yet", send: "Send", sendHint: "Enter sends, Shift + Enter makes a new line",
     write: (name) => `Message ${name}`, writeTopic: "Reply in topic", newTopic: "Start a new topic", mention: "Mention the bot", attach: "Send a picture or file", bot: "Bot", group: "Group", topics: "Topic group", people: (n) => `${n} people`,
     reply: "Reply", replyInTopic: "Reply in topic", react: "Add reaction", recall: "Recall", topic: "Topic", replies: (n) => (n === 1 ? "1 reply" : `${n} replies`), openTopic: "Open topic", close: "Close", back: "Back", cancel: "Cancel",
     recalled: (name) => `${name} recalled a message`, youRecalled: "You recalled a message", edited: "(edited)", noThreads: "No topics in this group", disbanded: "Group dissolved", botAway: "The bot is not in this group", quoting: (name) => `Reply to ${name}: `,
