@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from channels.store.database import Database
-from tests.store.engine.notes import SCHEMA, count_commit, make_migrations, open_notes
+from tests.store.engine.notes import SCHEMA, make_migrations, open_notes, opened
 
 
 @pytest.fixture
@@ -18,13 +18,12 @@ def migrations(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    opened = open_notes(tmp_path / "plain.db")
-    yield opened
-    opened.close()
+    plain = open_notes(tmp_path / "plain.db")
+    yield plain
+    plain.close()
 
 
 @pytest_asyncio.fixture
 async def database(tmp_path: Path, migrations: Path) -> AsyncIterator[Database]:
-    opened = await Database.open(tmp_path / "domain.db", migrations=migrations, before_commit=count_commit)
-    yield opened
-    await opened.close()
+    async with opened(tmp_path / "domain.db", migrations) as database:
+        yield database

@@ -1,9 +1,12 @@
 """A small schema of the tests' own, and the functions on it that they commit."""
 
 import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from channels.store.tx import Tx
+from channels.store.database import Database
+from channels.store.tx import StatementHook, Tx
 
 SCHEMA = """
 CREATE TABLE notes (
@@ -36,6 +39,16 @@ def open_notes(path: Path) -> sqlite3.Connection:
         "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;" + SCHEMA
     )
     return connection
+
+
+@asynccontextmanager
+async def opened(path: Path, migrations: Path, hook: StatementHook | None = None) -> AsyncIterator[Database]:
+    """An open database with the commit counter, closed at the end: its thread would outlive a failed test."""
+    database = await Database.open(path, hook=hook, migrations=migrations, before_commit=count_commit)
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 def put(tx: Tx, note_id: int, text: str = "text", parent: int | None = None) -> int:

@@ -15,7 +15,7 @@ import pytest_asyncio
 from channels.errors import Broken, Refused
 from channels.store.database import BATCH_LIMIT, Database
 from channels.store.tx import Tx
-from tests.store.engine.notes import commit_count, count_commit, note_ids, put, put_then_fail
+from tests.store.engine.notes import commit_count, note_ids, opened, put, put_then_fail
 
 LIMIT_S = 20
 
@@ -51,11 +51,10 @@ def gate() -> Gate:
 
 @pytest_asyncio.fixture
 async def gated(tmp_path: Path, migrations: Path, gate: Gate) -> AsyncIterator[Database]:
-    database = await Database.open(tmp_path / "gated.db", hook=gate, migrations=migrations, before_commit=count_commit)
-    gate.words.clear()  # of the migration
-    yield database
-    gate.opened.set()
-    await database.close()
+    async with opened(tmp_path / "gated.db", migrations, gate) as database:
+        gate.words.clear()  # of the migration
+        yield database
+        gate.opened.set()
 
 
 def start_puts(database: Database, note_ids: range) -> list[asyncio.Task[int]]:
@@ -150,32 +149,31 @@ class RandomCanceller:
 @pytest.mark.parametrize("seed", range(5))
 async def test_300_callers_cancelled_at_random_moments_harm_nobody(tmp_path: Path, migrations: Path, seed: int) -> None:
     canceller = RandomCanceller(seed)
-    database = await Database.open(tmp_path / "c.db", hook=canceller, migrations=migrations, before_commit=count_commit)
-    ran: Counter[int] = Counter()
+    async with opened(tmp_path / "c.db", migrations, canceller) as database:
+        ran: Counter[int] = Counter()
 
-    def put_counted(tx: Tx, number: int) -> int:
-        ran[number] += 1
-        return put(tx, number)
+        def put_counted(tx: Tx, number: int) -> int:
+            ran[number] += 1
+            return put(tx, number)
 
-    calls: list[asyncio.Task[int]] = []
-    for wave in range(0, 300, 30):
-        canceller.calls = [asyncio.create_task(database.run(put_counted, wave + number)) for number in range(30)]
-        calls += canceller.calls
-        for _ in range(canceller.rng.randrange(4)):
-            await asyncio.sleep(0)
-            canceller.rng.choice(calls).cancel()
-        await database.read(note_ids)  # the wave has had its turn on the thread
-    returned = {one for one in await asyncio.gather(*calls, return_exceptions=True) if isinstance(one, int)}
-    canceller.calls = []
+        calls: list[asyncio.Task[int]] = []
+        for wave in range(0, 300, 30):
+            canceller.calls = [asyncio.create_task(database.run(put_counted, wave + number)) for number in range(30)]
+            calls += canceller.calls
+            for _ in range(canceller.rng.randrange(4)):
+                await asyncio.sleep(0)
+                canceller.rng.choice(calls).cancel()
+            await database.read(note_ids)  # the wave has had its turn on the thread
+        returned = {one for one in await asyncio.gather(*calls, return_exceptions=True) if isinstance(one, int)}
+        canceller.calls = []
 
-    assert await asyncio.gather(*start_puts(database, range(1000, 1050))) == list(range(1000, 1050))
-    kept = {number for number in await database.read(note_ids) if number < 1000}
-    assert set(ran.values()) == {1}, "a function ran twice"
-    assert kept == set(ran), "what ran is committed exactly once, what did not run is not there"
-    assert returned < kept, "who got an answer was committed; some were committed after their caller had gone"
-    assert len(kept) < 300, "some were cancelled before their turn"
-    assert await database.read(commit_count) == database.commits.commits
-    await database.close()
+        assert await asyncio.gather(*start_puts(database, range(1000, 1050))) == list(range(1000, 1050))
+        kept = {number for number in await database.read(note_ids) if number < 1000}
+        assert set(ran.values()) == {1}, "a function ran twice"
+        assert kept == set(ran), "what ran is committed exactly once, what did not run is not there"
+        assert returned < kept, "who got an answer was committed; some were committed after their caller had gone"
+        assert len(kept) < 300, "some were cancelled before their turn"
+        assert await database.read(commit_count) == database.commits.commits
 
 
 async def test_a_caller_cancelled_in_mid_commit_is_committed_and_the_next_ones_go_on(
@@ -233,9 +231,8 @@ async def test_close_finishes_what_was_called_before_and_refuses_what_comes_afte
     assert await asyncio.gather(*tasks) == list(range(2 * BATCH_LIMIT))
     assert await reading == (1,)
     assert not gated.path.with_name("gated.db-wal").exists(), "a clean close leaves one file"
-    again = await Database.open(gated.path, migrations=migrations)
-    assert await again.read(note_ids) == list(range(2 * BATCH_LIMIT))
-    await again.close()
+    async with opened(gated.path, migrations) as again:
+        assert await again.read(note_ids) == list(range(2 * BATCH_LIMIT))
 
 
 async def test_an_open_that_is_cancelled_leaves_the_file_free(tmp_path: Path, migrations: Path) -> None:
@@ -248,9 +245,8 @@ async def test_an_open_that_is_cancelled_leaves_the_file_free(tmp_path: Path, mi
     gate.opened.set()
     with pytest.raises(asyncio.CancelledError):
         await opening
-    again = await Database.open(tmp_path / "x.db", migrations=migrations)
-    assert await again.read(note_ids) == []
-    await again.close()
+    async with opened(tmp_path / "x.db", migrations) as again:
+        assert await again.read(note_ids) == []
 
 
 async def test_a_backup_is_whole_while_commits_go_on(database: Database, tmp_path: Path) -> None:

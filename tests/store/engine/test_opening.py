@@ -22,7 +22,7 @@ from channels.store.database import Database
 from channels.store.domain_file import DomainFile, open_domain_file
 from channels.store.header import APPLICATION_ID, Header, read_header
 from channels.store.lock import lock_path
-from tests.store.engine.notes import SCHEMA, make_migrations, note_ids, put
+from tests.store.engine.notes import SCHEMA, make_migrations, note_ids, opened, put
 
 NOBODY = 65534
 REPOSITORY = Path(__file__).parents[3]
@@ -88,9 +88,9 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_new_file_is_private_ours_and_has_every_setting(tmp_path: Path, migrations: Path) -> None:
     path = tmp_path / "new" / "deep" / "domain.db"
-    with closing(open_here(path, migrations)) as opened:
+    with closing(open_here(path, migrations)) as file:
         answers = {
-            name: opened.connection.execute(f"PRAGMA {name}").fetchone()[0]
+            name: file.connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in (
                 "journal_mode",
                 "synchronous",
@@ -126,13 +126,13 @@ def test_a_second_process_is_refused_with_who_holds_the_file(path: Path, migrati
         assert holder.poll() is None
         assert holder.communicate("")[0] == ""
         assert holder.returncode == 0
-    with closing(open_here(path, migrations)) as opened:
+    with closing(open_here(path, migrations)) as file:
         refused = subprocess.run(
             child_command("try", path, migrations), cwd=REPOSITORY, capture_output=True, text=True, check=False
         )
         assert refused.returncode == 3
         assert f"process {os.getpid()} since 2027-01-15 08:00:00 UTC" in refused.stderr
-        assert Batch(opened.connection).read(note_ids) == [1]
+        assert Batch(file.connection).read(note_ids) == [1]
 
 
 async def test_a_second_open_in_the_same_process_is_refused_too(database: Database, migrations: Path) -> None:
@@ -150,8 +150,8 @@ def test_the_lock_of_a_killed_process_is_free_and_its_commits_are_there(path: Pa
     assert lock_path(path).read_text().endswith("2030-03-17 17:46:40 UTC\n"), (
         "what is left inside is stale, and harmless"
     )
-    with closing(open_here(path, migrations)) as opened:
-        assert Batch(opened.connection).read(note_ids) == [1]
+    with closing(open_here(path, migrations)) as file:
+        assert Batch(file.connection).read(note_ids) == [1]
         assert lock_path(path).read_text() == f"{os.getpid()}\n2027-01-15 08:00:00 UTC\n"
 
 
@@ -185,19 +185,19 @@ def test_a_newer_version_that_stands_in_the_wal_alone_is_refused_untouched(
 
 
 def test_a_wal_that_was_begun_again_is_read_up_to_its_last_commit_only(path: Path, migrations: Path) -> None:
-    with closing(open_here(path, migrations)) as opened:
+    with closing(open_here(path, migrations)) as file:
         wal = path.with_name("domain.db-wal")
         for version in (7, 8, 9):
-            opened.connection.execute(f"PRAGMA user_version = {version}")
-        opened.connection.execute("PRAGMA wal_checkpoint(FULL)")
-        opened.connection.execute("PRAGMA user_version = 4")  # the first frame of a new round; older frames follow it
+            file.connection.execute(f"PRAGMA user_version = {version}")
+        file.connection.execute("PRAGMA wal_checkpoint(FULL)")
+        file.connection.execute("PRAGMA user_version = 4")  # the first frame of a new round; older frames follow it
         assert read_header(path) == Header(APPLICATION_ID, 4)
         torn = wal.read_bytes()[: 32 + 24 + 2000]  # the one frame of version 4 torn: only the main file counts
         copy = path.with_name("copy.db")
         shutil.copy(path, copy)
         copy.with_name("copy.db-wal").write_bytes(torn[:40])
         assert read_header(copy) == Header(APPLICATION_ID, 9)
-        opened.connection.execute("PRAGMA user_version = 1")
+        file.connection.execute("PRAGMA user_version = 1")
 
 
 def test_a_database_of_another_program_is_refused_untouched(path: Path, migrations: Path) -> None:
@@ -222,8 +222,8 @@ def test_what_is_no_database_is_refused_untouched(path: Path, migrations: Path, 
 
 def test_an_empty_file_is_new(path: Path, migrations: Path) -> None:
     path.touch()
-    with closing(open_here(path, migrations)) as opened:
-        assert opened.version == 1
+    with closing(open_here(path, migrations)) as file:
+        assert file.version == 1
 
 
 def test_a_wal_without_its_file_is_refused_untouched(path: Path, migrations: Path) -> None:
@@ -295,8 +295,8 @@ async def test_a_refused_open_leaves_no_thread_and_no_lock(database: Database, m
     for _ in range(3):
         with pytest.raises(StartRefused, match="in use"):
             await Database.open(database.path, migrations=migrations)
-    other = await Database.open(path, migrations=migrations)
-    await other.close()
+    async with opened(path, migrations):
+        pass
     for thread in threading.enumerate()[threads:]:
         await asyncio.to_thread(thread.join, 10)
         assert not thread.is_alive()
