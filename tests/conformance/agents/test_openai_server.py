@@ -169,6 +169,11 @@ class TestAnswer:
         await run(preset(server), turns=3)
         assert ["stream_options" in request.body for request in server.requests] == [True, False, True, True]
 
+    async def test_server_that_took_stream_options_once_is_not_doubted_again(self, server: FakeOpenAi) -> None:
+        server.script(GOOD, Reply.error(400, "bad thing"), GOOD)
+        assert_failed(await run(preset(server), turns=2), "bad thing")
+        assert len(server.requests) == 2
+
     async def test_server_that_does_not_stream(self, server: FakeOpenAi) -> None:
         message = {"content": "whole", "reasoning_content": "hm"}
         body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
@@ -248,6 +253,17 @@ class TestFailures:
         events = await run(preset(server))
         assert (answer(events), end(events).outcome) == ("fine", Outcome.COMPLETED)
         assert len(server.requests) == 3
+
+    async def test_key_does_not_follow_a_redirect(self, server: FakeOpenAi) -> None:
+        async with FakeOpenAi() as elsewhere:
+            target = f"{elsewhere.base_url}/chat/completions"
+            server.script(Reply(status=307, headers={"location": target}))
+            assert_failed(await run(preset(server)), "base_url")
+            assert elsewhere.requests == []
+
+    async def test_key_of_any_shape_is_cleaned_from_the_server_s_words(self, server: FakeOpenAi) -> None:
+        server.script(Reply.error(418, "not with k3y"))
+        assert "not with ***" in end(await run(preset(server, api_key="k3y"))).error
 
     async def test_nothing_is_sent_again_after_the_first_word(self, server: FakeOpenAi) -> None:
         server.script(Reply.of(words("half"), Cut()), GOOD)
