@@ -115,7 +115,7 @@ def assemble(
     delivery = Delivery(context, book)
     stopping = Stopping(context, delivery.kick)
     turns = Turns(context, book, delivery)
-    stopping.tell_running = turns.stop
+    stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     intake = Intake(context, Clicks(context, stopping), stopping)
     connection = LongConnection(
@@ -142,6 +142,9 @@ def preferences_from(settings: Settings) -> Preferences:
         drain_s=settings.turns.drain_s,
         streaming=settings.cards.streaming,
         frame_gaps_ms=settings.cards.frame_gaps_ms,
+        replay_pending=settings.replay.pending,
+        replay_interrupted=settings.replay.interrupted,
+        recalled=settings.turns.recalled,
     )
 
 

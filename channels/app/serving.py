@@ -13,6 +13,7 @@ from channels.config import Settings
 from channels.errors import ApiRefused, ConfigError, OutcomeUnknown, RetryLater
 from channels.feishu.api import new_session
 from channels.logs import (
+    IDENTITY_DELAYED,
     LOOP_ENDED,
     OWNER_RAISED,
     SERVICE_READY,
@@ -204,7 +205,7 @@ async def identify(parts: Parts) -> None:
             bot = await context.feishu.bot_info()
         except (RetryLater, ApiRefused, OutcomeUnknown) as error:
             attempts += 1
-            log.warning("identity.delayed", error=str(error))
+            log.warning(IDENTITY_DELAYED, error=str(error))
             await asyncio.sleep(backoff_ms(attempts, context.rng.random()) / 1000)
         else:
             context.identify(bot.open_id, bot.name)

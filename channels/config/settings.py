@@ -138,6 +138,7 @@ class TurnSettings(_Section):
     max_running: Annotated[int, Field(ge=1, le=1000)] = 8
     time_limit_s: Seconds = 1800.0
     drain_s: Annotated[float, Field(ge=0, le=600)] = 20.0
+    recalled: Literal["stop", "answer"] = "stop"
 
 
 class CardSettings(_Section):
@@ -206,6 +207,11 @@ class ConnectionKnobs(_Section):
     most_in_flight: Count = 1000
 
 
+class ReplaySettings(_Section):
+    pending: bool = True
+    interrupted: Literal["ask", "off"] = "ask"
+
+
 class LogSettings(_Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "console"] = "json"
@@ -230,6 +236,7 @@ class Settings(_Section):
     web: WebSettings = WebSettings()
     control: ControlSettings = ControlSettings()
     connection: ConnectionKnobs = ConnectionKnobs()
+    replay: ReplaySettings = ReplaySettings()
     log: LogSettings = LogSettings()
 
     @property

@@ -4,17 +4,17 @@ An intent is one visible effect with its own uuid. `settle_failure` says what an
 
   certain and passing   → Wait                     same uuid, same content
   certain and final     → a last state, or another way (LeaveThread, ToChat, PatchLane, TextLane, MaskMail, Jump)
-  unknown               → Wait with `unsure`, inside the uuid window; then a visible `unknown`
+  unknown               → Wait with `unsure`, inside the uuid window; then AskHistory
 
 Another way is taken only when no attempt of this intent was unsure: a message that may already be there is never
-said again in other words.
+said again in other words before history was asked (rules.reconcile).
 """
 
 from dataclasses import dataclass, replace
 
 from channels.errors import ApiRefused, CodeKind, OutcomeUnknown, RetryLater
 from channels.ids import ChatId, IntentId, SendUuid, TurnId
-from channels.rules.retry import CARD_LIFE_MS, CLOSING_CAP_MS, UUID_WINDOW_MS, backoff_ms
+from channels.rules.retry import CAP_MS, CARD_LIFE_MS, CLOSING_CAP_MS, UUID_WINDOW_MS, backoff_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Attempt:
     reaction_id: str | None = None
     in_thread: bool = False
     sequence: int = 0
+    reconcile: bool = False  # history must be asked before anything is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +102,39 @@ class Jump:
 
 
 @dataclass(frozen=True, slots=True)
+class AskHistory:
+    """Feishu no longer remembers the uuid, and the message may be there: look before anything is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendAnew:
+    """History is complete and shows no such message: a successor with a new uuid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """The question was taken back and nobody wants its answer: the turn is to be stopped."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dissolve:
     """The chat is gone for us: every pending intent of this lane is gone too."""
 
 
-Step = Wait | Last | LeaveThread | ToChat | PatchLane | TextLane | MaskMail | Jump | Dissolve
+Step = (
+    Wait
+    | Last
+    | LeaveThread
+    | ToChat
+    | PatchLane
+    | TextLane
+    | MaskMail
+    | Jump
+    | AskHistory
+    | SendAnew
+    | Abandon
+    | Dissolve
+)
 
 SAYING = frozenset({"reply", "send", "notice", "text", "send_text"})  # ops that make a message
 ANSWERING = frozenset({"reply", "notice", "text"})  # … as an answer to one
@@ -114,21 +143,35 @@ DEPTH_AT_MOST = 5  # successors of successors
 MASKED = '"masked":true'  # stands in the payload of a successor whose e-mail addresses are masked
 
 
-def settle_failure(attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown, now: int, random: float) -> Step:
-    """What follows from a failed attempt."""
+def settle_failure(
+    attempt: Attempt,
+    error: RetryLater | ApiRefused | OutcomeUnknown,
+    now: int,
+    random: float,
+    *,
+    recalled: str = "answer",
+) -> Step:
+    """What follows from a failed attempt. `recalled`: whether a question that was taken back is still answered."""
     closing = attempt.intent.op == "close"
-    cap = CLOSING_CAP_MS if closing else 60_000
+    wait_ms = backoff_ms(attempt.attempts, random, CLOSING_CAP_MS if closing or attempt.reconcile else CAP_MS)
+    if attempt.reconcile:
+        return _history_failed(attempt, error, now, wait_ms)
     match error:
         case OutcomeUnknown():
-            return _unknown(attempt, now, backoff_ms(attempt.attempts, random, cap))
+            return _unknown(attempt, now, wait_ms)
         case RetryLater(after_ms=after_ms):
             if closing and now - attempt.created_at > CARD_LIFE_MS:
                 return Last("expired")
             if attempt.unsure and says(attempt) and now - attempt.first_attempt_at > UUID_WINDOW_MS:
-                return Last("unknown")
-            return Wait(after_ms or backoff_ms(attempt.attempts, random, cap))
+                return AskHistory()
+            return Wait(after_ms or wait_ms)
         case ApiRefused():
-            return _refused(attempt, error.kind, backoff_ms(attempt.attempts, random, cap))
+            return _refused(attempt, error.kind, wait_ms, recalled)
+
+
+def must_ask_history(attempt: Attempt, now: int) -> bool:
+    """Whether this attempt may not be sent as it is: it may be there, and its uuid is forgotten."""
+    return attempt.unsure and says(attempt) and now - attempt.first_attempt_at > UUID_WINDOW_MS
 
 
 def says(attempt: Attempt) -> bool:
@@ -136,18 +179,31 @@ def says(attempt: Attempt) -> bool:
     return attempt.intent.op in SAYING or (attempt.intent.op == "close" and attempt.mode == "text")
 
 
+def _history_failed(attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown, now: int, wait_ms: int) -> Step:
+    """Looking into history has failed: for now, or for good."""
+    match error:
+        case ApiRefused(kind=CodeKind.CHAT_GONE):
+            return Dissolve()
+        case ApiRefused():
+            return Last("unknown")
+        case _ if now - attempt.first_attempt_at > CARD_LIFE_MS:
+            return Last("unknown")
+        case RetryLater(after_ms=after_ms):
+            return Wait(after_ms or wait_ms)
+        case _:
+            return Wait(wait_ms)
+
+
 def _unknown(attempt: Attempt, now: int, wait_ms: int) -> Step:
     """The same uuid again while Feishu remembers it. What has no uuid (a patch, a reaction) is harmless to repeat."""
-    limit = UUID_WINDOW_MS if says(attempt) else CARD_LIFE_MS
-    if now - attempt.first_attempt_at > limit:
-        return Last("unknown")
-    return Wait(wait_ms, unsure=True)
+    if says(attempt):
+        late = now - attempt.first_attempt_at > UUID_WINDOW_MS
+        return AskHistory() if late else Wait(wait_ms, unsure=True)
+    late = now - attempt.first_attempt_at > CARD_LIFE_MS
+    return Last("unknown") if late else Wait(wait_ms, unsure=True)
 
 
-def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int) -> Step:
-    op = attempt.intent.op
-    answers = op in ANSWERING or (op == "close" and attempt.mode == "text")
-    switchable = not attempt.unsure and depth(attempt.intent) < DEPTH_AT_MOST
+def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int, recalled: str) -> Step:
     match kind:
         case CodeKind.REPEATED_UUID:
             return Last("done")
@@ -159,23 +215,33 @@ def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int) -> Step:
             return Wait(wait_ms)
         case CodeKind.MONTHLY_QUOTA:
             return Wait(max(wait_ms, 60_000))
-        case CodeKind.MESSAGE_GONE if answers and not attempt.unsure:
+        case _ if attempt.unsure and says(attempt):
+            return AskHistory()  # an earlier attempt may be there: nothing is said again in other words before a look
+        case _:
+            return _another_way(attempt, kind, recalled)
+
+
+def _another_way(attempt: Attempt, kind: CodeKind, recalled: str) -> Step:
+    """After a definite refusal with no unsure attempt before it."""
+    op = attempt.intent.op
+    answers = op in ANSWERING or (op == "close" and attempt.mode == "text")
+    switchable = attempt.mode == "card" and depth(attempt.intent) < DEPTH_AT_MOST
+    match kind:
+        case CodeKind.MESSAGE_GONE if answers and recalled == "stop" and attempt.intent.turn_id is not None:
+            return Abandon()
+        case CodeKind.MESSAGE_GONE if answers:
             return ToChat()
         case CodeKind.MESSAGE_GONE:
             return Last("gone")
-        case CodeKind.NO_THREAD if answers and attempt.in_thread and not attempt.unsure:
+        case CodeKind.NO_THREAD if answers and attempt.in_thread:
             return LeaveThread()
-        case CodeKind.SEQUENCE if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
-            return Jump()
-        case CodeKind.STREAMING_CLOSED if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
+        case CodeKind.SEQUENCE | CodeKind.STREAMING_CLOSED if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
             return Jump()
         case CodeKind.AUDIT if op == "close" and MASKED not in attempt.intent.payload:
             return MaskMail()
         case _ if op == "create":
             return PatchLane()
-        case _ if op == "close" and attempt.mode == "card" and switchable:
-            return TextLane()
-        case _ if op in ("reply", "send", "notice") and attempt.mode == "card" and switchable:
+        case _ if op in ("close", "reply", "send", "notice") and switchable:
             return TextLane()
         case _:
             return Last("refused")

@@ -27,6 +27,9 @@ class Preferences:
     drain_s: float = 20.0
     streaming: bool = True
     frame_gaps_ms: Sequence[int] = FRAME_GAPS_MS
+    replay_pending: bool = True
+    replay_interrupted: str = "ask"  # ask | off
+    recalled: str = "stop"  # stop | answer
 
 
 @dataclass(slots=True)

@@ -5,16 +5,17 @@ What the answer means is decided in `rules.delivery`.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from channels.cards.masks import mask_emails
 from channels.cards.notice import neutral_card
 from channels.errors import ApiRefused, OutcomeUnknown, RetryLater
-from channels.ids import CardId
+from channels.ids import CardId, TurnId
 from channels.logs import (
     DELIVERY_DELAYED,
     DELIVERY_OUTCOME_UNKNOWN,
+    DELIVERY_RECONCILED,
     DELIVERY_REFUSED,
     DELIVERY_SENT,
     LOOP_FAILED,
@@ -25,6 +26,7 @@ from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
 from channels.service.card_book import CardBook, CardPlace
 from channels.service.context import Context
+from channels.service.reconcile import Absent, look_into_history
 from channels.service.sending import send
 from channels.store import outbox
 from channels.store.transactions.deliver import (
@@ -51,6 +53,7 @@ class Delivery:
         self._active: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._stopping = False
+        self.tell_running: Callable[[TurnId], None] = lambda turn_id: None
 
     def kick(self, lanes: Iterable[str]) -> None:
         """Look at these lanes now."""
@@ -111,6 +114,8 @@ class Delivery:
     async def _attempt(self, attempt: Attempt) -> Recorded:
         context = self._context
         try:
+            if attempt.reconcile:
+                return await self._reconcile(attempt)
             effect = await send(context.feishu, attempt, context.policy.app_id)
         except (RetryLater, ApiRefused, OutcomeUnknown) as error:
             recorded = await self._failed(attempt, error)
@@ -120,9 +125,30 @@ class Delivery:
         else:
             recorded = await context.database.run(record_success, attempt, effect, context.now())
             self._note(attempt, effect)
-        if recorded.claim_closed:
-            context.inbox.ring()
+        self._pass_on(recorded)
         return recorded
+
+    async def _reconcile(self, attempt: Attempt) -> Recorded:
+        """An earlier attempt may have worked: adopt its message, or send anew once history shows that it did not."""
+        context = self._context
+        found = await look_into_history(context, attempt)
+        if isinstance(found, Absent):
+            error, step = "history shows no such message", delivery.SendAnew()
+            recorded = await context.database.run(
+                record_failure, attempt, step, error, self._spare(attempt), context.now()
+            )
+        else:
+            recorded = await context.database.run(record_success, attempt, found, context.now())
+            self._note(attempt, found)
+        log.info(DELIVERY_RECONCILED, intent_id=attempt.intent.intent_id, found=not isinstance(found, Absent))
+        self._pass_on(recorded)
+        return recorded
+
+    def _pass_on(self, recorded: Recorded) -> None:
+        if recorded.claim_closed:
+            self._context.inbox.ring()
+        if recorded.abandoned is not None:
+            self.tell_running(recorded.abandoned)
 
     def _note(self, attempt: Attempt, effect: Effect) -> None:
         intent = attempt.intent
@@ -134,7 +160,9 @@ class Delivery:
 
     async def _failed(self, attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown) -> Recorded:
         context = self._context
-        step = delivery.settle_failure(attempt, error, context.now(), context.rng.random())
+        step = delivery.settle_failure(
+            attempt, error, context.now(), context.rng.random(), recalled=context.preferences.recalled
+        )
         unknown = isinstance(error, OutcomeUnknown) or step == delivery.Last("unknown")
         passing = isinstance(step, delivery.Wait)
         name = DELIVERY_OUTCOME_UNKNOWN if unknown else DELIVERY_DELAYED if passing else DELIVERY_REFUSED

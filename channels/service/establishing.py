@@ -4,6 +4,7 @@ import asyncio
 
 from channels.logs import LOOP_FAILED, get_logger
 from channels.service.context import Context
+from channels.store.routes import overdue_claims
 from channels.store.transactions.deliver import close_overdue_claims
 
 POLL_S = 1.0
@@ -15,7 +16,8 @@ async def watch_claims(context: Context) -> None:
     """Close claims whose reply stayed unknown, once a second, for ever."""
     while True:
         try:
-            if await context.database.run(close_overdue_claims, context.now()):
+            if await context.database.read(overdue_claims, context.now()):
+                await context.database.run(close_overdue_claims, context.now())
                 context.inbox.ring()
         except Exception:
             log.exception(LOOP_FAILED, loop="establishing")

@@ -21,7 +21,8 @@ from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.signals import Signal
 from channels.store.transactions.admit import FIRST_SEQUENCES
-from channels.store.transactions.run import Lease, add_segment, reserve_sequences
+from channels.store.transactions.run import Lease, OpenCard, add_segment, reserve_sequences
+from channels.store.turns import set_unsure
 
 SEQUENCE_BLOCK = 1_000
 LAST_WORDS_S = 3.0  # how long the end of a turn waits for a frame that is on its way
@@ -33,15 +34,25 @@ log = get_logger(__name__)
 class LiveCard:
     """Shows the views of one turn as they come. `show` never waits; `close` returns when nothing is on its way."""
 
-    def __init__(self, context: Context, book: CardBook, delivery: Delivery, lease: Lease, first: Card) -> None:
+    def __init__(
+        self,
+        context: Context,
+        book: CardBook,
+        delivery: Delivery,
+        lease: Lease,
+        shown: Card,
+        cards: Sequence[OpenCard],
+    ) -> None:
         self._context, self._book, self._delivery, self._lease = context, book, delivery, lease
         self._view: View | None = None
         self._signal = Signal()
-        self._shown: list[Card] = [first]
-        self._sequences: dict[int, tuple[int, int]] = {0: (1, FIRST_SEQUENCES)}
+        self._shown: list[Card] = [shown]
+        self._sequences = {card.segment: (card.first_sequence, card.last_sequence) for card in cards}
         self._frames, self._quiet, self._closing = 0, False, False
         self._opened_at = context.clock.monotonic()
         book.open(lease.turn_id, self._signal)
+        for card in cards:
+            book.put(lease.turn_id, card.segment, CardPlace(card.card_id, card.message_id))
         self._task = asyncio.create_task(self._run(), name=f"live-{lease.turn_id}")
 
     def show(self, view: View) -> None:
@@ -120,6 +131,7 @@ class LiveCard:
             await self._signal.wait(min(error.after_ms / 1000 or 1.0, 30.0))
             return False
         except OutcomeUnknown:
+            await self._note_unsure(segment, place)
             return False
         except ApiRefused as error:
             return await self._refused(segment, place, error)
@@ -138,6 +150,11 @@ class LiveCard:
         if card.frame == self._shown[segment].frame:
             return await api.stream_text(place.card_id, ANSWER_ELEMENT, card.answer, sequence, uuid, droppable=True)
         return await api.update_card(place.card_id, card.json, sequence, uuid, droppable=True)
+
+    async def _note_unsure(self, segment: int, place: CardPlace) -> None:
+        """A patch has no sequence: one that got lost may still arrive after the last update, which then goes twice."""
+        if place.card_id is None:
+            await self._context.database.run(set_unsure, self._lease.turn_id, segment)
 
     async def _keep_streaming(self, segment: int, place: CardPlace) -> None:
         """Open streaming anew before Feishu closes it."""

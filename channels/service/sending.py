@@ -82,7 +82,7 @@ def _said(sent: SentMessage, body: dict[str, Any]) -> Effect:
 async def _remove_reaction(feishu: FeishuApi, attempt: Attempt, emoji: str, app_id: str) -> None:
     """Take our reaction off: by its id where adding it was answered, else by looking for it."""
     message_id = MessageId(attempt.intent.target)
-    if attempt.reaction_id:
+    if attempt.reaction_id and not read_payload(attempt.intent).get("look"):
         ours = [ReactionId(attempt.reaction_id)]
     else:
         listed = await feishu.list_reactions(message_id, emoji)

@@ -85,7 +85,7 @@ class TurnRun:
         self._agent, self._view = agent, replace(self._view, agent=agent.name)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
-        live = LiveCard(context, self._book, self._delivery, self._lease, first)
+        live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
         if entered.waited:
             live.show(self._view)
         request = self._request(entered, text)

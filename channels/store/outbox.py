@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
+from channels.ids import CardId, ChatId, IntentId, MessageId, SendUuid, TurnId
 from channels.rules.delivery import Intent
 from channels.store.tx import Tx
 
 _ROW = (
     "intent_id, kind, op, lane, chat_id, target, payload, uuid, turn_id, segment, terminal, successor_of,"
-    " state, attempts, unsure, first_attempt_at, next_attempt_at, created_at"
+    " state, attempts, unsure, first_attempt_at, next_attempt_at, created_at, reconcile"
 )
 ADD_INTENT = """
 INSERT INTO outbox (intent_id, kind, op, lane, place, turn_id, segment, chat_id, target, payload, uuid, terminal,
@@ -42,6 +42,14 @@ SET_WAIT = """
 UPDATE outbox SET next_attempt_at = :due_at, last_error = :error, unsure = max(unsure, :unsure)
 WHERE intent_id = :intent_id AND state = 'pending'
 """
+SET_RECONCILE = """
+UPDATE outbox SET reconcile = 1, unsure = 1, next_attempt_at = :now, last_error = :error
+WHERE intent_id = :intent_id AND state = 'pending'
+"""
+SUPERSEDE_CLOSES = """
+UPDATE outbox SET state = 'superseded', ended_at = :now
+WHERE turn_id = :turn_id AND segment = :segment AND state = 'pending' AND kind IN ('card', 'reply', 'segment')
+"""
 DISSOLVE_LANE = """
 UPDATE outbox SET state = 'gone', last_error = :error, ended_at = :now WHERE lane = :lane AND state = 'pending'
 """
@@ -61,6 +69,12 @@ VALUES (:message_id, :turn_id, :segment, :chat_id, :text, :now)
 ON CONFLICT (message_id) DO UPDATE SET text = excluded.text, at = excluded.at
 """
 SELECT_SENT = "SELECT text FROM sent_cards WHERE message_id = :message_id"
+KEEP_ENTITY = "UPDATE sent_cards SET card_id = :card_id, sequence = :sequence WHERE message_id = :message_id"
+SELECT_SENT_OF_TURN = """
+SELECT message_id, turn_id, segment, text, card_id, sequence FROM sent_cards
+WHERE turn_id = :turn_id AND segment = :segment ORDER BY at LIMIT 1
+"""
+SELECT_RECORDED = "SELECT message_id FROM sent_cards WHERE chat_id = :chat_id AND at >= :since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +86,7 @@ class OutboxRow:
     first_attempt_at: int | None
     next_attempt_at: int
     created_at: int
+    reconcile: bool
 
 
 def _from_row(row: tuple[Any, ...]) -> OutboxRow:
@@ -89,7 +104,7 @@ def _from_row(row: tuple[Any, ...]) -> OutboxRow:
         terminal=bool(row[10]),
         successor_of=IntentId(row[11]) if row[11] else None,
     )
-    return OutboxRow(intent, row[12], row[13], bool(row[14]), row[15], row[16], row[17])
+    return OutboxRow(intent, row[12], row[13], bool(row[14]), row[15], row[16], row[17], bool(row[18]))
 
 
 def _values(intent: Intent, now: int, due_at: int) -> dict[str, object]:
@@ -111,10 +126,10 @@ def _values(intent: Intent, now: int, due_at: int) -> dict[str, object]:
     }
 
 
-def add_intents(tx: Tx, intents: Iterable[Intent], now: int) -> None:
+def add_intents(tx: Tx, intents: Iterable[Intent], now: int, *, delay_ms: int = 0) -> None:
     """Effects that will happen. Raises sqlite3.IntegrityError when an intent id or a uuid is there already."""
     for intent in intents:
-        tx.execute(ADD_INTENT, _values(intent, now, now))
+        tx.execute(ADD_INTENT, _values(intent, now, now + delay_ms))
 
 
 def head_of_lane(tx: Tx, lane: str) -> OutboxRow | None:
@@ -172,6 +187,16 @@ def supersede_unsent(tx: Tx, intent_id: IntentId, now: int) -> bool:
     return tx.execute(SUPERSEDE_UNSENT, {"intent_id": intent_id, "now": now}) == 1
 
 
+def ask_history(tx: Tx, intent_id: IntentId, error: str, now: int) -> None:
+    """From now on this intent is not sent before history was asked."""
+    tx.execute(SET_RECONCILE, {"intent_id": intent_id, "error": error, "now": now})
+
+
+def supersede_card(tx: Tx, turn_id: TurnId, segment: int, now: int) -> int:
+    """Another turn goes on in this card: what the old one still wanted of it no longer counts."""
+    return tx.execute(SUPERSEDE_CLOSES, {"turn_id": turn_id, "segment": segment, "now": now})
+
+
 def dissolve_lane(tx: Tx, lane: str, error: str, now: int) -> int:
     """Nothing of this lane can reach anybody any more."""
     return tx.execute(DISSOLVE_LANE, {"lane": lane, "error": error, "now": now})
@@ -200,6 +225,33 @@ def put_sent(
     """What a card of ours shows, in text form: Feishu never returns it."""
     values = {"message_id": message_id, "turn_id": turn_id, "segment": segment, "chat_id": chat_id, "text": text}
     tx.execute(PUT_SENT, {**values, "now": now})
+
+
+@dataclass(frozen=True, slots=True)
+class SentCard:
+    """A message of ours that showed a card of a turn; `sequence` is the highest that may have been used."""
+
+    message_id: MessageId
+    turn_id: TurnId
+    segment: int
+    text: str
+    card_id: CardId | None
+    sequence: int
+
+
+def keep_entity(tx: Tx, message_id: MessageId, card_id: CardId | None, sequence: int) -> None:
+    """What is needed to go on in this card after its snapshot has gone."""
+    tx.execute(KEEP_ENTITY, {"message_id": message_id, "card_id": card_id, "sequence": sequence})
+
+
+def sent_card_of_turn(tx: Tx, turn_id: TurnId, segment: int) -> SentCard | None:
+    row = tx.row(SELECT_SENT_OF_TURN, {"turn_id": turn_id, "segment": segment})
+    return SentCard(*row) if row else None
+
+
+def recorded_messages(tx: Tx, chat_id: ChatId, since: int) -> frozenset[MessageId]:
+    """Messages of ours in a chat that are known as the result of some intent."""
+    return frozenset(MessageId(row[0]) for row in tx.rows(SELECT_RECORDED, {"chat_id": chat_id, "since": since}))
 
 
 def sent_text(tx: Tx, message_id: MessageId) -> str | None:

@@ -59,6 +59,9 @@ REQUEST_STOP = "UPDATE turns SET stop_requested = 1 WHERE turn_id = :turn_id AND
 REOWN_QUEUED = """
 UPDATE turns SET owner_epoch = :epoch, start_epoch = start_epoch + 1 WHERE state = 'queued' AND owner_epoch < :epoch
 """
+INTERRUPT_QUEUED = """
+UPDATE turns SET state = 'unknown', start_epoch = start_epoch + 1 WHERE state = 'queued' AND owner_epoch < :epoch
+"""
 DEPOSE_ENTERED = """
 UPDATE turns SET state = 'unknown', start_epoch = start_epoch + 1 WHERE state = 'entered' AND owner_epoch < :epoch
 """
@@ -86,7 +89,7 @@ SET_PLACE = "UPDATE inflight SET route_key = :route_key, in_thread = :in_thread 
 COUNT_START = "UPDATE inflight SET attempts = attempts + 1 WHERE turn_id = :turn_id"
 DELETE_INFLIGHT = "DELETE FROM inflight WHERE turn_id = :turn_id"
 SELECT_CARDS = """
-SELECT turn_id, segment, mode, uuid, card_id, message_id, sequence FROM inflight_cards
+SELECT turn_id, segment, mode, uuid, card_id, message_id, sequence, unsure FROM inflight_cards
 WHERE turn_id = :turn_id ORDER BY segment
 """
 INSERT_CARD = """
@@ -95,6 +98,11 @@ VALUES (:turn_id, :segment, :mode, :uuid, :sequence) ON CONFLICT (turn_id, segme
 """
 SET_CARD_ID = "UPDATE inflight_cards SET card_id = :card_id WHERE turn_id = :turn_id AND segment = :segment"
 SET_MESSAGE_ID = "UPDATE inflight_cards SET message_id = :message_id WHERE turn_id = :turn_id AND segment = :segment"
+SET_UNSURE = "UPDATE inflight_cards SET unsure = 1 WHERE turn_id = :turn_id AND segment = :segment"
+ADOPT_CARD = """
+INSERT INTO inflight_cards (turn_id, segment, mode, uuid, card_id, message_id, sequence, unsure)
+VALUES (:turn_id, 0, 'card', :uuid, :card_id, :message_id, :sequence, 1)
+"""
 SET_MODE = "UPDATE inflight_cards SET mode = :mode WHERE turn_id = :turn_id AND segment = :segment"
 RESERVE_SEQUENCE = """
 UPDATE inflight_cards SET sequence = sequence + :count WHERE turn_id = :turn_id AND segment = :segment
@@ -153,6 +161,7 @@ class SegmentCard:
     card_id: CardId | None
     message_id: MessageId | None
     sequence: int
+    unsure: bool
 
 
 def _turn(row: tuple[Any, ...]) -> Turn:
@@ -165,6 +174,12 @@ def _snapshot(row: tuple[Any, ...]) -> Snapshot:
     values = list(row)
     values[5] = bool(values[5])
     return Snapshot(*values)
+
+
+def _card(row: tuple[Any, ...]) -> SegmentCard:
+    values = list(row)
+    values[7] = bool(values[7])
+    return SegmentCard(*values)
 
 
 def insert_turn(
@@ -247,6 +262,11 @@ def reown_queued(tx: Tx, epoch: OwnerEpoch) -> int:
     return tx.execute(REOWN_QUEUED, {"epoch": epoch})
 
 
+def interrupt_queued(tx: Tx, epoch: OwnerEpoch) -> int:
+    """Queued turns of older owners are not started again: they will end as interrupted."""
+    return tx.execute(INTERRUPT_QUEUED, {"epoch": epoch})
+
+
 def depose_entered(tx: Tx, epoch: OwnerEpoch) -> int:
     """Turns that an older owner had entered are unknown from now on: its lease holds no more, and their sessions take
     new turns at once."""
@@ -319,7 +339,7 @@ def count_snapshots(tx: Tx) -> int:
 
 
 def cards_of(tx: Tx, turn_id: TurnId) -> list[SegmentCard]:
-    return [SegmentCard(*row) for row in tx.rows(SELECT_CARDS, {"turn_id": turn_id})]
+    return [_card(row) for row in tx.rows(SELECT_CARDS, {"turn_id": turn_id})]
 
 
 def insert_card(tx: Tx, turn_id: TurnId, segment: int, mode: str, uuid: SendUuid, sequence: int) -> bool:
@@ -334,6 +354,19 @@ def set_card_id(tx: Tx, turn_id: TurnId, segment: int, card_id: CardId) -> None:
 
 def set_card_message(tx: Tx, turn_id: TurnId, segment: int, message_id: MessageId) -> None:
     tx.execute(SET_MESSAGE_ID, {"turn_id": turn_id, "segment": segment, "message_id": message_id})
+
+
+def set_unsure(tx: Tx, turn_id: TurnId, segment: int) -> None:
+    """An update of this card may still arrive late."""
+    tx.execute(SET_UNSURE, {"turn_id": turn_id, "segment": segment})
+
+
+def adopt_card(
+    tx: Tx, turn_id: TurnId, uuid: SendUuid, card_id: CardId | None, message_id: MessageId, sequence: int
+) -> None:
+    """A turn that goes on in a card that is there already."""
+    values = {"turn_id": turn_id, "uuid": uuid, "card_id": card_id, "message_id": message_id, "sequence": sequence}
+    tx.execute(ADOPT_CARD, values)
 
 
 def set_mode(tx: Tx, turn_id: TurnId, segment: int, mode: str) -> None:

@@ -192,7 +192,7 @@ def _admit(
         sender_user_id=sender,
     )
     turns.insert_snapshot(tx, snapshot, now)
-    turns.insert_card(tx, turn_id, 0, "card", uuids[2], FIRST_SEQUENCES)
+    turns.insert_card(tx, turn_id, 0, "card", uuids[2], 0)
     build = intents.TurnIntents(turn_id, envelope.chat_id, envelope.message_id)
     drawing = admission.waiting if busy else admission.thinking
     effects = [build.typing(uuids[0]), *build.card(0, drawing, (uuids[1], uuids[2]), final=False)]

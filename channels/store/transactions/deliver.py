@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from channels.ids import CardId, ConversationKey, MessageId, ReactionId, SendUuid, ThreadId, TurnId, UserId
+from channels.ids import CardId, ConversationKey, IntentId, MessageId, ReactionId, SendUuid, ThreadId, TurnId, UserId
 from channels.rules import delivery
 from channels.rules.delivery import Attempt, Intent
 from channels.rules.intents import payload, read_payload
@@ -12,6 +12,8 @@ from channels.store.tx import Tx
 
 SEQUENCE_JUMP = 10_000
 SPARE_UUIDS = 2
+AGAIN = "+again"
+ONCE_MORE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Recorded:
     next: Attempt | None = None
     due_at: int | None = None
     claim_closed: bool = False
+    abandoned: TurnId | None = None  # this running turn must be stopped
 
 
 def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
@@ -59,7 +62,11 @@ def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
         first_attempt_at=head.first_attempt_at if head.first_attempt_at is not None else now,
         unsure=head.unsure,
         created_at=head.created_at,
+        reconcile=head.reconcile,
     )
+    if not attempt.reconcile and delivery.must_ask_history(attempt, now):
+        outbox.ask_history(tx, head.intent.intent_id, "the uuid window is over", now)
+        attempt = replace(attempt, reconcile=True)
     return Recorded(next=_with_surroundings(tx, attempt))
 
 
@@ -74,6 +81,7 @@ def record_success(tx: Tx, attempt: Attempt, effect: Effect, now: int) -> Record
     if not outbox.set_last(tx, attempt.intent.intent_id, "done", result, None, now):
         return Recorded()
     closed = _remember(tx, attempt.intent, effect, now)
+    _once_more(tx, attempt, now)
     return _go_on(tx, attempt.intent, closed, now)
 
 
@@ -94,6 +102,12 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
         case delivery.Dissolve():
             outbox.dissolve_lane(tx, intent.lane, error, now)
             closed = _after_loss(tx, intent, "gone", now)
+        case delivery.AskHistory():
+            outbox.ask_history(tx, intent.intent_id, error, now)
+        case delivery.SendAnew():
+            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0]), error, now)
+        case delivery.Abandon():
+            return _abandon(tx, intent, error, now)
         case delivery.LeaveThread():
             _leave_thread(tx, intent, spare, error, now)
         case delivery.ToChat():
@@ -144,8 +158,42 @@ def _go_on(tx: Tx, intent: Intent, closed: bool, now: int) -> Recorded:
         claim = routes.claim_of_turn(tx, intent.turn_id)
         if claim is not None:
             closed = routes.close_claim(tx, claim.message_id)
+        _keep_entities(tx, intent.turn_id)
         turns.delete_snapshot(tx, intent.turn_id)
     return replace(begin_next(tx, intent.lane, now), claim_closed=closed)
+
+
+def _keep_entities(tx: Tx, turn_id: TurnId) -> None:
+    for card in turns.cards_of(tx, turn_id):
+        if card.message_id is not None:
+            outbox.keep_entity(tx, card.message_id, card.card_id, card.sequence)
+
+
+def _once_more(tx: Tx, attempt: Attempt, now: int) -> None:
+    """What may be overtaken by an earlier request whose outcome was unknown is done once more, a minute later."""
+    intent = attempt.intent
+    if intent.turn_id is None or intent.intent_id.endswith(AGAIN):
+        return
+    again = replace(intent, intent_id=IntentId(intent.intent_id + AGAIN), uuid=SendUuid(intent.uuid + AGAIN))
+    if intent.op == "close" and attempt.mode == "card" and attempt.card_id is None and _may_be_overtaken(tx, intent):
+        outbox.add_intents(tx, [again], now, delay_ms=ONCE_MORE_MS)
+    if intent.op == "remove" and _was_unsure(tx, intent.turn_id):
+        look = replace(again, payload=payload(**read_payload(intent), look=True))
+        outbox.add_intents(tx, [look], now, delay_ms=ONCE_MORE_MS)
+
+
+def _may_be_overtaken(tx: Tx, intent: Intent) -> bool:
+    """A patch has no sequence: an earlier one of unknown outcome, or of another owner, may still arrive."""
+    assert intent.turn_id is not None
+    turn = turns.find_turn(tx, intent.turn_id)
+    cards = [card for card in turns.cards_of(tx, intent.turn_id) if card.segment == intent.segment]
+    return any(card.unsure for card in cards) or (turn is not None and turn.start_epoch > 1)
+
+
+def _was_unsure(tx: Tx, turn_id: TurnId) -> bool:
+    """Whether adding the Typing reaction had an unknown outcome at any time."""
+    typing = outbox.find_intent(tx, IntentId(f"{turn_id}/typing"))
+    return typing is not None and typing.unsure
 
 
 def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
@@ -213,6 +261,15 @@ def _leave_thread(tx: Tx, intent: Intent, spare: Spare, error: str, now: int) ->
         turns.set_place(tx, intent.turn_id, snapshot.route_key if snapshot else None, False)
     body = payload(**{**read_payload(intent), "in_thread": False})
     outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], payload=body), error, now)
+
+
+def _abandon(tx: Tx, intent: Intent, error: str, now: int) -> Recorded:
+    """The question was taken back before it was answered: its card will not come, its turn stops."""
+    outbox.set_last(tx, intent.intent_id, "gone", None, error, now)
+    closed = _after_loss(tx, intent, "gone", now)
+    if intent.turn_id is not None:
+        turns.request_stop(tx, intent.turn_id)
+    return replace(_go_on(tx, intent, closed, now), abandoned=intent.turn_id)
 
 
 def _to_text(tx: Tx, attempt: Attempt, spare: Spare, error: str, now: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from channels.ids import OwnerEpoch, SendUuid, SessionId, StartEpoch, TurnId, UserId
+from channels.ids import CardId, MessageId, OwnerEpoch, SendUuid, SessionId, StartEpoch, TurnId, UserId
 from channels.rules import intents
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
@@ -25,14 +25,26 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenCard:
+    """A card that this start of the turn may update, with sequence numbers that nobody else will ever use."""
+
+    segment: int
+    card_id: CardId | None
+    message_id: MessageId | None
+    first_sequence: int
+    last_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class Entered:
-    """The turn is ours and in the log. `history`: what was said before; `waited`: its card says queued."""
+    """The turn is ours and in the log. `history`: what was said before; `waited`: its card does not say thinking."""
 
     lease: Lease
     snapshot: turns.Snapshot
     session: sessions.Session
     history: tuple[tuple[str, str], ...]
     waited: bool
+    cards: tuple[OpenCard, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,9 @@ def enter_turn(tx: Tx, lease: Lease, text: str, now: int) -> Entered | None:
     history = tuple(sessions.read_said(tx, lease.session_id, HISTORY_LIMIT))
     body = {"text": text, "sender_user_id": snapshot.sender_user_id}
     sessions.append(tx, lease.session_id, "user/message", lease.turn_id, body, now)
-    return Entered(lease, snapshot, session, history, turns.has_waited(tx, lease.turn_id))
+    turn = turns.find_turn(tx, lease.turn_id)
+    waited = turns.has_waited(tx, lease.turn_id) or (turn is not None and turn.cause == "continue")
+    return Entered(lease, snapshot, session, history, waited, _open_cards(tx, lease.turn_id))
 
 
 def save_progress(tx: Tx, lease: Lease, text: str, log: Sequence[tuple[str, dict[str, object]]], now: int) -> bool:
@@ -117,6 +131,15 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | No
     outbox.add_intents(tx, _closing(tx, snapshot, drawings, finish.uuids, now), now)
     outbox.add_intents(tx, _reactions(tx, snapshot, turn.outcome, finish.uuids[-2:], now), now)
     return Finished(turn.outcome, (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id)))
+
+
+def _open_cards(tx: Tx, turn_id: TurnId) -> tuple[OpenCard, ...]:
+    opened = []
+    for card in turns.cards_of(tx, turn_id):
+        first = turns.reserve_sequences(tx, turn_id, card.segment, FIRST_SEQUENCES)
+        last = first + FIRST_SEQUENCES - 1
+        opened.append(OpenCard(card.segment, card.card_id, card.message_id, first, last))
+    return tuple(opened)
 
 
 def _holds(turn: turns.Turn, lease: Lease) -> bool:

@@ -11,6 +11,8 @@ from channels.rules.delivery import (
     DEPTH_AT_MOST,
     JUMPS_AT_MOST,
     MASKED,
+    Abandon,
+    AskHistory,
     Attempt,
     Dissolve,
     Intent,
@@ -51,16 +53,16 @@ REFUSALS: list[tuple[str, Attempt, CodeKind, Step]] = [
     ("fourteen days are over", attempt("close"), CodeKind.EXPIRED, Last("expired")),
     ("the question was recalled", attempt("reply"), CodeKind.MESSAGE_GONE, ToChat()),
     ("a notice's question was recalled", attempt("notice"), CodeKind.MESSAGE_GONE, ToChat()),
-    ("recalled, but an attempt may have worked", attempt("reply", unsure=True), CodeKind.MESSAGE_GONE, Last("gone")),
+    ("recalled, but an attempt may have worked", attempt("reply", unsure=True), CodeKind.MESSAGE_GONE, AskHistory()),
     ("the card to close is gone", attempt("close"), CodeKind.MESSAGE_GONE, Last("gone")),
     ("a reaction's message is gone", attempt("add"), CodeKind.MESSAGE_GONE, Last("gone")),
     ("no topics here", attempt("reply"), CodeKind.NO_THREAD, LeaveThread()),
     ("no topics here, said of a plain reply", attempt("reply", in_thread=False), CodeKind.NO_THREAD, TextLane()),
-    ("no topics, but an attempt may have worked", attempt("reply", unsure=True), CodeKind.NO_THREAD, Last("refused")),
+    ("no topics, but an attempt may have worked", attempt("reply", unsure=True), CodeKind.NO_THREAD, AskHistory()),
     ("no card entities for this app", attempt("create"), CodeKind.SCOPE, PatchLane()),
     ("the entity's content is refused", attempt("create"), CodeKind.CARD_CONTENT, PatchLane()),
     ("the card is refused", attempt("reply"), CodeKind.CARD_CONTENT, TextLane()),
-    ("the card is refused, but may be there", attempt("reply", unsure=True), CodeKind.CARD_CONTENT, Last("refused")),
+    ("the card is refused, but may be there", attempt("reply", unsure=True), CodeKind.CARD_CONTENT, AskHistory()),
     ("the last update is refused", attempt("close"), CodeKind.CARD_CONTENT, TextLane()),
     ("the last update is too large", attempt("close"), CodeKind.TOO_LARGE, TextLane()),
     ("an answer as text is refused", attempt("text", mode="text"), CodeKind.PARAMETER, Last("refused")),
@@ -77,6 +79,31 @@ REFUSALS: list[tuple[str, Attempt, CodeKind, Step]] = [
 @pytest.mark.parametrize(("name", "tried", "kind", "step"), REFUSALS, ids=[row[0] for row in REFUSALS])
 def test_a_refusal_leads_on(name: str, tried: Attempt, kind: CodeKind, step: Step) -> None:
     assert settle_failure(tried, refused(kind), 2_000, MIDDLE) == step
+
+
+HISTORY: list[tuple[str, Exception, Step]] = [
+    ("not now", RetryLater(3_000, CodeKind.RATE), Wait(3_000)),
+    ("no answer", OutcomeUnknown(), Wait(500)),
+    ("no right to look", refused(CodeKind.SCOPE), Last("unknown")),
+    ("the chat is gone", refused(CodeKind.CHAT_GONE), Dissolve()),
+]
+
+
+@pytest.mark.parametrize(("name", "error", "step"), HISTORY, ids=[row[0] for row in HISTORY])
+def test_looking_into_history_may_fail(name: str, error: Any, step: Step) -> None:
+    assert settle_failure(attempt("reply", unsure=True, reconcile=True), error, 2_000, MIDDLE) == step
+
+
+def test_nobody_looks_into_history_for_ever() -> None:
+    looking = attempt("reply", unsure=True, reconcile=True)
+    assert settle_failure(looking, OutcomeUnknown(), 1_001 + CARD_LIFE_MS, MIDDLE) == Last("unknown")
+
+
+def test_a_question_taken_back_is_answered_to_the_chat_or_stopped_as_configured() -> None:
+    """Field report 21."""
+    gone = refused(CodeKind.MESSAGE_GONE)
+    assert settle_failure(attempt("reply"), gone, 2_000, MIDDLE, recalled="answer") == ToChat()
+    assert settle_failure(attempt("reply"), gone, 2_000, MIDDLE, recalled="stop") == Abandon()
 
 
 def test_masking_is_tried_once() -> None:
@@ -101,7 +128,7 @@ def test_another_way_is_not_tried_for_ever() -> None:
 def test_an_unknown_outcome_keeps_the_uuid_while_feishu_remembers_it(op: str) -> None:
     tried = attempt(op)
     assert settle_failure(tried, OutcomeUnknown(), 1_000 + UUID_WINDOW_MS, MIDDLE) == Wait(500, unsure=True)
-    assert settle_failure(tried, OutcomeUnknown(), 1_001 + UUID_WINDOW_MS, MIDDLE) == Last("unknown")
+    assert settle_failure(tried, OutcomeUnknown(), 1_001 + UUID_WINDOW_MS, MIDDLE) == AskHistory()
 
 
 def test_what_makes_no_message_may_be_repeated_for_longer() -> None:
@@ -111,7 +138,7 @@ def test_what_makes_no_message_may_be_repeated_for_longer() -> None:
 
 def test_a_close_that_became_text_makes_a_message() -> None:
     tried = attempt("close", mode="text")
-    assert settle_failure(tried, OutcomeUnknown(), 1_001 + UUID_WINDOW_MS, MIDDLE) == Last("unknown")
+    assert settle_failure(tried, OutcomeUnknown(), 1_001 + UUID_WINDOW_MS, MIDDLE) == AskHistory()
 
 
 def test_waits_are_what_the_server_says_or_grow() -> None:
@@ -131,7 +158,7 @@ def test_closing_updates_are_tried_for_fourteen_days_at_most_an_hour_apart() -> 
 def test_a_reply_that_may_be_there_is_not_sent_anew_after_the_window() -> None:
     tried = attempt("reply", unsure=True)
     late = 1_001 + UUID_WINDOW_MS
-    assert settle_failure(tried, RetryLater(0, CodeKind.SERVER), late, MIDDLE) == Last("unknown")
+    assert settle_failure(tried, RetryLater(0, CodeKind.SERVER), late, MIDDLE) == AskHistory()
     assert settle_failure(replace(tried, unsure=False), RetryLater(0, CodeKind.SERVER), late, MIDDLE) == Wait(500)
 
 

@@ -1,0 +1,79 @@
+"""Asking history whether an unsure message is there, before anything is said again.
+
+The question's own thread is read newest first down to the first attempt, the chat by time. Only a complete reading
+allows "it is not there"; whatever stops it short is an error that the caller sees.
+"""
+
+from dataclasses import dataclass
+
+from channels.errors import ApiRefused, CodeKind
+from channels.feishu.history import seen_from
+from channels.ids import MessageId, ThreadId
+from channels.rules.delivery import Attempt
+from channels.rules.intents import read_payload
+from channels.rules.reconcile import SKEW_MS, Seen, find_match
+from channels.service.context import Context
+from channels.store import outbox
+from channels.store.transactions.deliver import Effect
+
+PAGES_AT_MOST = 100
+PLAIN = ("send", "send_text")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """History is complete and has no such message."""
+
+
+async def look_into_history(context: Context, attempt: Attempt) -> Effect | Absent:
+    """The message that an earlier attempt made, or Absent. Raises as `feishu.api` does when history cannot be read."""
+    intent = attempt.intent
+    since_ms = attempt.first_attempt_at - SKEW_MS
+    target = None if intent.op in PLAIN else MessageId(intent.target)
+    seen = await _read_chat(context, attempt, since_ms)
+    if target is not None and (thread_id := await _thread_of(context, target)) is not None:
+        seen += await _read_thread(context, thread_id, since_ms)
+    recorded = await context.database.read(outbox.recorded_messages, intent.chat_id, since_ms - SKEW_MS)
+    match = find_match(seen, target, attempt.first_attempt_at, recorded)
+    if match is None:
+        return Absent()
+    return Effect(match.message_id, match.thread_id, text=str(read_payload(intent).get("text", "")))
+
+
+async def _thread_of(context: Context, target: MessageId) -> ThreadId | None:
+    """The topic under a message; a message that was taken back tells none."""
+    try:
+        items = await context.feishu.get_message(target)
+    except ApiRefused as error:
+        if error.kind is CodeKind.MESSAGE_GONE:
+            return None
+        raise
+    return seen_from(items[0], context.policy.app_id).thread_id if items else None
+
+
+async def _read_chat(context: Context, attempt: Attempt, since_ms: int) -> list[Seen]:
+    found: list[Seen] = []
+    token: str | None = None
+    for _ in range(PAGES_AT_MOST):
+        page = await context.feishu.list_messages(
+            "chat", attempt.intent.chat_id, start_s=since_ms // 1000, page_token=token
+        )
+        found += [seen_from(item, context.policy.app_id) for item in page.items]
+        if page.page_token is None:
+            return found
+        token = page.page_token
+    raise ApiRefused(CodeKind.OTHER, 0, "the chat's history has too many pages")
+
+
+async def _read_thread(context: Context, thread_id: ThreadId, since_ms: int) -> list[Seen]:
+    """A thread takes no time range: newest first, until it is older than `since_ms`."""
+    found: list[Seen] = []
+    token: str | None = None
+    for _ in range(PAGES_AT_MOST):
+        page = await context.feishu.list_messages("thread", thread_id, ascending=False, page_token=token)
+        seen = [seen_from(item, context.policy.app_id) for item in page.items]
+        found += seen
+        if page.page_token is None or any(one.create_time_ms < since_ms for one in seen):
+            return found
+        token = page.page_token
+    raise ApiRefused(CodeKind.OTHER, 0, "the thread's history has too many pages")
