@@ -30,6 +30,7 @@ def build_client(preset: OpenAiPreset) -> openai.AsyncOpenAI:
         ),
     )
     client.organization = client.project = None  # else taken from the environment and sent to whatever address
+    _ = client.chat.completions.with_streaming_response  # loads 30 modules, which the first turn need not wait for
     return client
 
 
