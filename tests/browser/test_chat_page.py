@@ -98,6 +98,33 @@ async def test_a_button_reaches_the_bot_and_its_toast_is_shown(
     await take_picture(page, "toast")
 
 
+async def test_a_press_survives_the_card_changing_under_it(page: Page, bot: ScriptedBot) -> None:
+    await say(page, "跑一个长任务")
+    message = await next_of(bot.messages)
+    card_id = await bot.reply_card(message["message_id"], reply_card("一", running=True))
+    box = await page.locator(".card-button").bounding_box()
+    assert box is not None
+    await page.mouse.move(box["x"] + 5, box["y"] + 5)
+    await page.mouse.down()
+    await bot.update_card(card_id, reply_card("一", running=True, title="还在回答"))
+    await bot.stream(card_id, "一二")
+    await expect(page.locator('[data-element-id="answer"]')).to_have_text("一二")
+    await page.mouse.up()
+    assert (await next_of(bot.clicks))["action"]["value"]["do"] == "stop"
+
+
+async def test_an_opened_panel_stays_open_when_the_card_changes(page: Page, bot: ScriptedBot) -> None:
+    await say(page, "想一想")
+    message = await next_of(bot.messages)
+    card = reply_card("好", running=True)
+    card_id = await bot.reply_card(message["message_id"], card)
+    await page.get_by_role("button", name="思考过程").click()
+    card["body"]["elements"][0]["elements"][0]["content"] = "查完了资料。"
+    await bot.update_card(card_id, card)
+    await expect(page.locator(".panel-body")).to_have_text("查完了资料。")
+    await expect(page.locator(".panel-body")).to_be_visible()
+
+
 async def test_a_dangerous_button_asks_first(page: Page, bot: ScriptedBot) -> None:
     button = {
         "tag": "button",
@@ -212,11 +239,13 @@ async def test_reactions_of_people_toggle(page: Page, bot: ScriptedBot, emulator
 
 
 async def test_after_a_cut_line_the_page_shows_what_it_missed(page: Page, emulator: Emulator) -> None:
-    await page.context.set_offline(True)
-    await page.evaluate("void 0")
+    port = int(emulator.url.rpartition(":")[2])
+    await emulator.stop()
+    await expect(page.locator(".offline")).to_be_visible()
     emulator.world.say("张三", emulator.world.private_chat("张三"), "离线时的消息", push=False)
-    await page.context.set_offline(False)
+    await emulator.start(port=port)
     await expect(page.locator(".row .text")).to_have_text("离线时的消息", timeout=15_000)
+    await expect(page.locator(".offline")).to_be_hidden()
 
 
 async def test_english_and_chinese(page: Page, bot: ScriptedBot, take_picture: Picture) -> None:

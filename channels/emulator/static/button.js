@@ -1,15 +1,27 @@
 // Buttons, and the small dialogue that asks "are you sure" before one acts.
 import { h, webAddress } from "./dom.js";
-import { drawIcon, localText } from "./elements.js";
+import { drawIcon, localText } from "./card_text.js";
 
-const TYPES = ["default", "primary", "danger", "text", "primary_text", "danger_text", "primary_filled", "danger_filled", "laser"];
+const TYPES = [
+  "default",
+  "primary",
+  "danger",
+  "text",
+  "primary_text",
+  "danger_text",
+  "primary_filled",
+  "danger_filled",
+  "laser",
+];
 
 /** What pressing does, or null for a button that does nothing: schema 2.0 knows `behaviors` only, 1.0 also a bare `value` or `url`. */
 export function pressOf(element, schema) {
   const behaviors = element.behaviors ?? [];
   const callback = behaviors.find((behavior) => behavior.type === "callback");
   const opened = behaviors.find((behavior) => behavior.type === "open_url");
-  const address = webAddress(opened?.pc_url || opened?.default_url || (schema === 1 ? element.multi_url?.url ?? element.url : "") || "");
+  const address = webAddress(
+    opened?.pc_url || opened?.default_url || (schema === 1 ? (element.multi_url?.url ?? element.url) : "") || "",
+  );
   if (callback) return { value: callback.value ?? {}, address };
   if (schema === 1 && element.value !== undefined) return { value: element.value, address };
   return address ? { value: null, address } : null;
@@ -19,8 +31,16 @@ export function pressOf(element, schema) {
 export function drawButton(element, context, inside) {
   const kind = TYPES.includes(element.type) ? element.type : "default";
   const size = ["tiny", "small", "medium", "large"].includes(element.size) ? element.size : "medium";
-  const node = h("button", { type: "button", class: `card-button ${kind} ${size}`, title: localText(element.hover_tips, context) || undefined },
-    drawIcon(element.icon, context, 14), h("span", { text: localText(element.text, context) }));
+  const node = h(
+    "button",
+    {
+      type: "button",
+      class: `card-button ${kind} ${size}`,
+      title: localText(element.hover_tips, context) || undefined,
+    },
+    drawIcon(element.icon, context, 14),
+    h("span", { text: localText(element.text, context) }),
+  );
   if (element.width === "fill") node.classList.add("fill");
   else if (/^\d+px$/.test(element.width ?? "")) node.style.width = element.width;
   if (element.disabled) {
@@ -63,11 +83,28 @@ function confirmed(confirm, context) {
       resolve(yes);
     };
     const words = context.language === "en" ? ["Cancel", "Confirm"] : ["取消", "确定"];
-    const dialog = h("dialog", { class: "confirm", on: { cancel: (event) => (event.preventDefault(), answer(false)) } },
-      h("h3", { text: localText(confirm.title, context) }), h("p", { text: localText(confirm.text, context) }),
-      h("div", { class: "confirm-buttons" },
-        h("button", { type: "button", class: "card-button default medium", text: words[0], on: { click: () => answer(false) } }),
-        h("button", { type: "button", class: "card-button primary_filled medium", text: words[1], on: { click: () => answer(true) } })));
+    const dialog = h(
+      "dialog",
+      { class: "confirm", on: { cancel: (event) => (event.preventDefault(), answer(false)) } },
+      h("h3", { text: localText(confirm.title, context) }),
+      h("p", { text: localText(confirm.text, context) }),
+      h(
+        "div",
+        { class: "confirm-buttons" },
+        h("button", {
+          type: "button",
+          class: "card-button default medium",
+          text: words[0],
+          on: { click: () => answer(false) },
+        }),
+        h("button", {
+          type: "button",
+          class: "card-button primary_filled medium",
+          text: words[1],
+          on: { click: () => answer(true) },
+        }),
+      ),
+    );
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -4,9 +4,10 @@
 //
 // `host`: language ("zh" | "en"), phone (boolean), people(id) → name, mediaAddress(key) → address, act(action) → promise,
 // notice(text, type). An update keeps what the reader did (opened panels, typed text) and redraws only components that changed.
-import { h, replaceChildren } from "./dom.js";
+import { h, placeChildren } from "./dom.js";
 import { color, TEMPLATES } from "./colors.js";
-import { drawElement, drawIcon, drawText, drawUpgrade, localText, space } from "./elements.js";
+import { drawIcon, drawText, drawUpgrade, localText, space } from "./card_text.js";
+import { drawElement } from "./elements.js";
 import { textTag } from "./inline.js";
 import { readForm } from "./inputs.js";
 import { createTypewriter } from "./typewriter.js";
@@ -20,12 +21,20 @@ export function cardSummary(card, language) {
   const title = localText(card?.header?.title, context);
   if (title) return title;
   const first = (bodyOf(card, language) ?? []).find((element) => element.content || element.text);
-  return first ? localText(first.content ? first : first.text, context).slice(0, 60) : language === "en" ? "[Card]" : "[卡片]";
+  return first
+    ? localText(first.content ? first : first.text, context).slice(0, 60)
+    : language === "en"
+      ? "[Card]"
+      : "[卡片]";
 }
 
 function bodyOf(card, language) {
   if (schemaOf(card) === 2) return card.body?.elements;
-  return card?.i18n_elements?.[language === "en" ? "en_us" : "zh_cn"] ?? Object.values(card?.i18n_elements ?? {})[0] ?? card?.elements;
+  return (
+    card?.i18n_elements?.[language === "en" ? "en_us" : "zh_cn"] ??
+    Object.values(card?.i18n_elements ?? {})[0] ??
+    card?.elements
+  );
 }
 
 function schemaOf(card) {
@@ -37,14 +46,26 @@ export function createCard(first, host) {
   const opened = new Map();
   let card = null;
   let drawn = [];
+  let head = null;
+  let box = null;
   const typewriter = createTypewriter((id) => redrawTyped(id));
 
   const context = {
-    get language() { return host.language; },
-    get phone() { return host.phone; },
-    get schema() { return schemaOf(card); },
-    get colors() { return card?.config?.style?.color ?? {}; },
-    get sizes() { return card?.config?.style?.text_size ?? {}; },
+    get language() {
+      return host.language;
+    },
+    get phone() {
+      return host.phone;
+    },
+    get schema() {
+      return schemaOf(card);
+    },
+    get colors() {
+      return card?.config?.style?.color ?? {};
+    },
+    get sizes() {
+      return card?.config?.style?.text_size ?? {};
+    },
     people: (id) => host.people?.(id),
     mediaAddress: (key) => host.mediaAddress?.(key),
     notice: (text, type) => host.notice?.(text, type),
@@ -94,15 +115,24 @@ export function createCard(first, host) {
     return next.map((entry) => entry.node);
   }
 
-  function frame() {
-    const box = card.body ?? {};
-    const inner = h("div", { class: "card-flow" }, drawBody(bodyOf(card, host.language) ?? []));
-    if (box.direction === "horizontal") inner.classList.add("across");
-    inner.style.rowGap = space(box.vertical_spacing, context.schema === 2 ? "8px" : "12px");
-    inner.style.columnGap = space(box.horizontal_spacing, "8px");
-    const body = h("div", { class: "card-body" }, inner);
-    body.style.padding = space(box.padding, "12px");
-    return body;
+  /** The body's box, made anew only when its own layout changed; its components are placed by `update`. */
+  function bodyBox() {
+    const { elements, ...layout } = card.body ?? {};
+    const key = JSON.stringify([layout, context.schema]);
+    if (box?.key === key) return box;
+    const flow = h("div", { class: layout.direction === "horizontal" ? "card-flow across" : "card-flow" });
+    flow.style.rowGap = space(layout.vertical_spacing, context.schema === 2 ? "8px" : "12px");
+    flow.style.columnGap = space(layout.horizontal_spacing, "8px");
+    const node = h("div", { class: "card-body" }, flow);
+    node.style.padding = space(layout.padding, "12px");
+    box = { key, node, flow };
+    return box;
+  }
+
+  function headBox() {
+    const key = JSON.stringify([card.header, card.config?.style, context.schema]);
+    if (head?.key !== key) head = { key, node: drawHeader(card.header, context) };
+    return head.node;
   }
 
   function update(next) {
@@ -110,14 +140,17 @@ export function createCard(first, host) {
     const width = card.config?.width_mode;
     element.className = `card schema-${context.schema} width-${["fill", "compact"].includes(width) ? width : "default"}`;
     element.classList.toggle("streaming", card.config?.streaming_mode === true);
-    typewriter.follow(card.config ?? {}, bodyOf(card, host.language) ?? [], (part) => localText(part, context));
-    const known = context.schema === 1 || card.body === undefined || Array.isArray(card.body.elements);
-    replaceChildren(element, drawHeader(card.header, context), known ? frame() : drawUpgrade(context, "body"));
+    const parts = bodyOf(card, host.language) ?? [];
+    const known = Array.isArray(parts);
+    typewriter.follow(card.config ?? {}, known ? parts : [], (part) => localText(part, context));
+    if (known) placeChildren(bodyBox().flow, drawBody(parts));
+    placeChildren(element, [headBox(), known ? bodyBox().node : drawUpgrade(context, "body")].filter(Boolean));
   }
 
   /** Draw everything again, for a new language or width. */
   function refresh(next = card) {
     drawn = [];
+    head = box = null;
     update(next);
   }
 
@@ -131,11 +164,26 @@ function drawHeader(header, context) {
   const locale = context.language === "en" ? "en_us" : "zh_cn";
   const tags = (header.i18n_text_tag_list?.[locale] ?? header.text_tag_list ?? []).slice(0, 3);
   const old = header.ud_icon ? { token: header.ud_icon.token, color: header.ud_icon.style?.color } : null;
-  const picture = header.icon?.tag ? header.icon : old ?? (header.icon?.img_key ? { tag: "custom_icon", img_key: header.icon.img_key } : null);
-  const titles = h("div", { class: "card-titles" },
-    h("div", { class: "card-title-line" }, header.title ? drawText(header.title, context, "card-title") : null, tags.map((tag) => textTag([localText(tag.text, context)], tag.color))),
-    header.subtitle && localText(header.subtitle, context) ? drawText(header.subtitle, context, "card-subtitle") : null);
-  const node = h("header", { class: `card-header template-${hue}` }, picture ? drawIcon(picture, context, 20) : null, titles);
+  const picture = header.icon?.tag
+    ? header.icon
+    : (old ?? (header.icon?.img_key ? { tag: "custom_icon", img_key: header.icon.img_key } : null));
+  const titles = h(
+    "div",
+    { class: "card-titles" },
+    h(
+      "div",
+      { class: "card-title-line" },
+      header.title ? drawText(header.title, context, "card-title") : null,
+      tags.map((tag) => textTag([localText(tag.text, context)], tag.color)),
+    ),
+    header.subtitle && localText(header.subtitle, context) ? drawText(header.subtitle, context, "card-subtitle") : null,
+  );
+  const node = h(
+    "header",
+    { class: `card-header template-${hue}` },
+    picture ? drawIcon(picture, context, 20) : null,
+    titles,
+  );
   if (hue !== "default") {
     node.style.background = color(`${hue}-100`);
     node.style.color = color(`${hue}-800`);

@@ -20,8 +20,13 @@ const PALETTE = {
 };
 
 const EXTRA = {
-  default: "#1f2329", white: "#ffffff", "bg-white": "#ffffff", "grey-00": "#ffffff", "grey-650": "#51565d",
-  "grey-950": "#0f1114", "grey-1000": "#000000",
+  default: "#1f2329",
+  white: "#ffffff",
+  "bg-white": "#ffffff",
+  "grey-00": "#ffffff",
+  "grey-650": "#51565d",
+  "grey-950": "#0f1114",
+  "grey-1000": "#000000",
 };
 
 /** The CSS colour for a Feishu colour name, a custom name from config.style.color, or null when the client knows neither. */
@@ -36,5 +41,32 @@ export function color(name, custom = {}) {
   return index < 0 ? null : `#${shades[index]}`;
 }
 
-export const TEMPLATES = ["blue", "wathet", "turquoise", "green", "yellow", "orange", "red", "carmine", "violet", "purple", "indigo", "grey"];
-export const TAG_COLORS = ["neutral", "blue", "turquoise", "lime", "orange", "violet", "indigo", "wathet", "green", "yellow", "red", "purple", "carmine"];
+export const TEMPLATES = [
+  "blue",
+  "wathet",
+  "turquoise",
+  "green",
+  "yellow",
+  "orange",
+  "red",
+  "carmine",
+  "violet",
+  "purple",
+  "indigo",
+  "grey",
+];
+export const TAG_COLORS = [
+  "neutral",
+  "blue",
+  "turquoise",
+  "lime",
+  "orange",
+  "violet",
+  "indigo",
+  "wathet",
+  "green",
+  "yellow",
+  "red",
+  "purple",
+  "carmine",
+];

@@ -6,19 +6,50 @@ import { summaryOf } from "./content.js";
 
 /** `page` as for rows; `place()` gives {chat, thread_id, parent_id, in_topic} of where the next message goes. */
 export function createComposer(page, place) {
-  const area = h("textarea", { class: "compose-text", rows: 1, spellcheck: "false", on: { keydown, input: grow, paste: takePaste } });
-  const picker = h("input", { type: "file", class: "compose-file", multiple: true, hidden: true, on: { change: () => { sendFiles(picker.files); picker.value = ""; } } });
+  const area = h("textarea", {
+    class: "compose-text",
+    rows: 1,
+    spellcheck: "false",
+    on: { keydown, input: grow, paste: takePaste },
+  });
+  const picker = h("input", {
+    type: "file",
+    class: "compose-file",
+    multiple: true,
+    hidden: true,
+    on: {
+      change: () => {
+        sendFiles(picker.files);
+        picker.value = "";
+      },
+    },
+  });
   const quoteBar = h("div", { class: "quote-bar", hidden: true });
   const menu = h("div", { class: "mention-menu", hidden: true });
   const mention = button("at", () => insertMention(page.store.bot));
   const attach = button("attach", () => picker.click());
   const send = button("send", submit);
   send.classList.add("send");
-  const element = h("div", { class: "composer", on: { dragover: (event) => event.preventDefault(), drop: takeDrop } }, quoteBar, menu, h("div", { class: "compose-box" }, area, h("div", { class: "compose-bar" }, mention, attach, picker, h("span", { class: "hint" }), send)));
+  const element = h(
+    "div",
+    { class: "composer", on: { dragover: (event) => event.preventDefault(), drop: takeDrop } },
+    quoteBar,
+    menu,
+    h(
+      "div",
+      { class: "compose-box" },
+      area,
+      h("div", { class: "compose-bar" }, mention, attach, picker, h("span", { class: "hint" }), send),
+    ),
+  );
   let quoted = null;
 
   function button(name, action) {
-    return h("button", { type: "button", class: `compose-button compose-${name}`, on: { click: action } }, icon(name, 20));
+    return h(
+      "button",
+      { type: "button", class: `compose-button compose-${name}`, on: { click: action } },
+      icon(name, 20),
+    );
   }
 
   function keydown(event) {
@@ -43,10 +74,23 @@ export function createComposer(page, place) {
   function showMenu(start) {
     const { store } = page;
     const members = place().chat?.members ?? [];
-    const people = [store.bot, ...[...store.people.values()].filter((person) => person.open_id !== store.me && members.includes(person.open_id))];
+    const people = [
+      store.bot,
+      ...[...store.people.values()].filter((person) => person.open_id !== store.me && members.includes(person.open_id)),
+    ];
     const found = start === null ? [] : people.filter((person) => person.name.toLowerCase().includes(start));
     menu.hidden = found.length === 0;
-    replaceChildren(menu, found.map((person) => h("button", { type: "button", on: { click: () => insertMention(person) } }, person === store.bot ? botAvatar(24) : avatar(person.open_id, person.name, 24), h("span", { text: person.name }))));
+    replaceChildren(
+      menu,
+      found.map((person) =>
+        h(
+          "button",
+          { type: "button", on: { click: () => insertMention(person) } },
+          person === store.bot ? botAvatar(24) : avatar(person.open_id, person.name, 24),
+          h("span", { text: person.name }),
+        ),
+      ),
+    );
   }
 
   function insertMention(person) {
@@ -75,7 +119,12 @@ export function createComposer(page, place) {
 
   function where_() {
     const now = place();
-    return { chat_id: now.chat.chat_id, thread_id: now.thread_id, parent_id: quoted?.message_id ?? now.parent_id, in_topic: now.in_topic };
+    return {
+      chat_id: now.chat.chat_id,
+      thread_id: now.thread_id,
+      parent_id: quoted?.message_id ?? now.parent_id,
+      in_topic: now.in_topic,
+    };
   }
 
   async function sendFiles(files) {
@@ -99,8 +148,15 @@ export function createComposer(page, place) {
     quoted = message;
     quoteBar.hidden = !message;
     if (!message) return;
-    replaceChildren(quoteBar, h("span", { text: page.t.quoting(page.store.nameOf(message.sender) ?? "?") + summaryOf(message, page.store, page.t, page.language) }),
-      h("button", { type: "button", "aria-label": page.t.cancel, on: { click: () => quote(null) } }, icon("close", 14)));
+    replaceChildren(
+      quoteBar,
+      h("span", {
+        text:
+          page.t.quoting(page.store.nameOf(message.sender) ?? "?") +
+          summaryOf(message, page.store, page.t, page.language),
+      }),
+      h("button", { type: "button", "aria-label": page.t.cancel, on: { click: () => quote(null) } }, icon("close", 14)),
+    );
     area.focus();
   }
 
@@ -109,9 +165,17 @@ export function createComposer(page, place) {
     const { chat, in_topic } = place();
     if (!chat) return;
     const { t } = page;
-    area.placeholder = in_topic ? t.writeTopic : chat.kind === "topic" ? t.newTopic : t.write(chat.kind === "p2p" ? page.store.bot.name : chat.name);
+    area.placeholder = in_topic
+      ? t.writeTopic
+      : chat.kind === "topic"
+        ? t.newTopic
+        : t.write(chat.kind === "p2p" ? page.store.bot.name : chat.name);
     area.setAttribute("aria-label", area.placeholder);
-    for (const [node, label] of [[mention, t.mention], [attach, t.attach], [send, t.send]]) {
+    for (const [node, label] of [
+      [mention, t.mention],
+      [attach, t.attach],
+      [send, t.send],
+    ]) {
       node.title = label;
       node.setAttribute("aria-label", label);
     }
@@ -121,5 +185,15 @@ export function createComposer(page, place) {
     area.disabled = chat.disbanded;
   }
 
-  return { element, refresh, quote, focus: () => area.focus(), clear: () => { area.value = ""; quote(null); grow(); } };
+  return {
+    element,
+    refresh,
+    quote,
+    focus: () => area.focus(),
+    clear: () => {
+      area.value = "";
+      quote(null);
+      grow();
+    },
+  };
 }

@@ -27,8 +27,32 @@ export function s(tag, attributes = {}, ...children) {
 }
 
 export function replaceChildren(node, ...children) {
-  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
 }
+
+/**
+ * Make `nodes` the children of `parent` while touching only what differs: a node that stays is never taken out of the
+ * page, so that a click, a selection or a video on it survives.
+ */
+export function placeChildren(parent, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...parent.childNodes]) if (!wanted.has(child)) child.remove();
+  nodes.forEach((node, index) => {
+    if (parent.childNodes[index] !== node) parent.insertBefore(node, parent.childNodes[index] ?? null);
+  });
+}
+
+/** Draw `parent` anew only when `key` differs from the last time. */
+export function drawKeyed(parent, key, build) {
+  const text = JSON.stringify(key);
+  if (drawnKeys.get(parent) === text) return;
+  drawnKeys.set(parent, text);
+  replaceChildren(parent, build());
+}
+
+const drawnKeys = new WeakMap();
 
 /** An address people may follow from a message: http and https only, as Feishu allows; else null. */
 export function webAddress(text) {

@@ -8,8 +8,21 @@ let language = firstLanguage();
 let cards = []; // {name, text}
 const narrow = window.matchMedia("(max-width: 760px)");
 const list = h("div", { class: "gallery-cards" });
-const picker = h("input", { type: "file", accept: ".json,application/json", multiple: true, hidden: true, on: { change: () => take(picker.files) } });
-const paste = h("textarea", { class: "gallery-paste", placeholder: '{"schema": "2.0", …}', "aria-label": "card JSON", rows: 2, spellcheck: "false", on: { input: () => paste.value.trim() && show([{ name: "pasted", text: paste.value }]) } });
+const picker = h("input", {
+  type: "file",
+  accept: ".json,application/json",
+  multiple: true,
+  hidden: true,
+  on: { change: () => take(picker.files) },
+});
+const paste = h("textarea", {
+  class: "gallery-paste",
+  placeholder: '{"schema": "2.0", …}',
+  "aria-label": "card JSON",
+  rows: 2,
+  spellcheck: "false",
+  on: { input: () => paste.value.trim() && show([{ name: "pasted", text: paste.value }]) },
+});
 const head = h("header", { class: "gallery-head" });
 
 async function take(files) {
@@ -24,15 +37,47 @@ function show(chosen) {
 
 function draw() {
   const t = textsFor(language);
-  replaceChildren(head, h("h1", { text: t.gallery }), h("p", { text: cards.length ? String(cards.length) : t.noCards }),
-    h("button", { type: "button", class: "card-button primary_filled medium", text: "JSON…", on: { click: () => picker.click() } }),
-    h("button", { type: "button", class: "card-button default medium language", text: t.language, on: { click: () => { language = language === "en" ? "zh" : "en"; draw(); } } }), picker);
-  replaceChildren(list, cards.map(({ name, text }) => h("section", { class: "gallery-item", dataset: { name } }, h("h2", { text: name }), drawCard(text))));
+  replaceChildren(
+    head,
+    h("h1", { text: t.gallery }),
+    h("p", { text: cards.length ? String(cards.length) : t.noCards }),
+    h("button", {
+      type: "button",
+      class: "card-button primary_filled medium",
+      text: "JSON…",
+      on: { click: () => picker.click() },
+    }),
+    h("button", {
+      type: "button",
+      class: "card-button default medium language",
+      text: t.language,
+      on: {
+        click: () => {
+          language = language === "en" ? "zh" : "en";
+          draw();
+        },
+      },
+    }),
+    picker,
+  );
+  replaceChildren(
+    list,
+    cards.map(({ name, text }) =>
+      h("section", { class: "gallery-item", dataset: { name } }, h("h2", { text: name }), drawCard(text)),
+    ),
+  );
 }
 
 function drawCard(text) {
   try {
-    return createCard(JSON.parse(text), { language, phone: narrow.matches, people: () => undefined, mediaAddress, act: async () => {}, notice: () => {} }).element;
+    return createCard(JSON.parse(text), {
+      language,
+      phone: narrow.matches,
+      people: () => undefined,
+      mediaAddress,
+      act: async () => {},
+      notice: () => {},
+    }).element;
   } catch (error) {
     return h("div", { class: "gallery-error", text: String(error) });
   }

@@ -7,8 +7,30 @@ import { emoji, knowsEmoji } from "./emoji.js";
 import { libraryIcon } from "./icons.js";
 
 const ENTITIES = {
-  amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", ensp: "\u2002", emsp: "\u2003", sim: "∼", copy: "©", reg: "®", hellip: "…",
-  mdash: "—", ndash: "–", middot: "·", bull: "•", times: "×", rarr: "→", larr: "←", le: "≤", ge: "≥", ne: "≠", yen: "¥", deg: "°",
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+  ensp: "\u2002",
+  emsp: "\u2003",
+  sim: "∼",
+  copy: "©",
+  reg: "®",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  middot: "·",
+  bull: "•",
+  times: "×",
+  rarr: "→",
+  larr: "←",
+  le: "≤",
+  ge: "≥",
+  ne: "≠",
+  yen: "¥",
+  deg: "°",
 };
 
 const PAIRED = {
@@ -29,7 +51,8 @@ export function decodeEntities(text) {
 
 function readAttributes(source) {
   const attributes = {};
-  for (const [, name, double, single, bare] of source.matchAll(/([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g)) attributes[name] = double ?? single ?? bare;
+  for (const [, name, double, single, bare] of source.matchAll(/([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g))
+    attributes[name] = double ?? single ?? bare;
   return attributes;
 }
 
@@ -50,7 +73,12 @@ export function parseInline(source, flavour, references = new Map()) {
   while (at < source.length) {
     const rest = source.slice(at);
     const taken =
-      takeEscape(rest) ?? takeBreak(rest) ?? takeCode(rest, flavour) ?? takeTag(rest, flavour, references) ?? takeEmoji(rest) ?? takeEntity(rest);
+      takeEscape(rest) ??
+      takeBreak(rest) ??
+      takeCode(rest, flavour) ??
+      takeTag(rest, flavour, references) ??
+      takeEmoji(rest) ??
+      takeEntity(rest);
     if (taken) {
       if (typeof taken.node === "string") plain += taken.node;
       else push(taken.node);
@@ -111,14 +139,21 @@ function takeEmoji(rest) {
 function takeTag(rest, flavour, references) {
   if (rest[0] !== "<") return null;
   const auto = /^<(https?:\/\/[^\s<>]+)>/i.exec(rest);
-  if (auto && flavour === "card2") return { node: { type: "link", href: auto[1], children: [{ type: "text", text: auto[1] }] }, length: auto[0].length };
+  if (auto && flavour === "card2")
+    return {
+      node: { type: "link", href: auto[1], children: [{ type: "text", text: auto[1] }] },
+      length: auto[0].length,
+    };
   const open = /^<([a-z_]+)((?:\s+[^<>]*)?)>/.exec(rest);
   if (!open || !PAIRED[flavour].includes(open[1])) return null;
   const end = matchingClose(rest, open[1], open[0].length);
   if (end === null) return null;
   const inner = rest.slice(open[0].length, end);
   const children = open[1] === "raw" ? [{ type: "text", text: inner }] : parseInline(inner, flavour, references);
-  return { node: { type: "tag", name: open[1], attributes: readAttributes(open[2]), inner, children }, length: end + open[1].length + 3 };
+  return {
+    node: { type: "tag", name: open[1], attributes: readAttributes(open[2]), inner, children },
+    length: end + open[1].length + 3,
+  };
 }
 
 /** Offset of the `</name>` that closes an open tag, counting nested ones; null when there is none. */
@@ -134,14 +169,20 @@ function matchingClose(text, name, from) {
 }
 
 function delimiter(run, before = " ", after = " ") {
-  const spaceBefore = /\s/.test(before), spaceAfter = /\s/.test(after);
-  const markBefore = PUNCTUATION.test(before), markAfter = PUNCTUATION.test(after);
+  const spaceBefore = /\s/.test(before),
+    spaceAfter = /\s/.test(after);
+  const markBefore = PUNCTUATION.test(before),
+    markAfter = PUNCTUATION.test(after);
   const left = !spaceAfter && (!markAfter || spaceBefore || markBefore);
   const right = !spaceBefore && (!markBefore || spaceAfter || markAfter);
   const under = run[0] === "_";
   return {
-    type: "delimiter", mark: run[0], count: run.length, size: run.length,
-    opens: under ? left && (!right || markBefore) : left, closes: under ? right && (!left || markAfter) : right,
+    type: "delimiter",
+    mark: run[0],
+    count: run.length,
+    size: run.length,
+    opens: under ? left && (!right || markBefore) : left,
+    closes: under ? right && (!left || markAfter) : right,
   };
 }
 
@@ -149,7 +190,9 @@ function delimiter(run, before = " ", after = " ") {
 function closeBracket(source, at, items, brackets, references) {
   const opener = brackets.pop();
   if (!opener || opener.dead) return 0;
-  const tail = /^\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))*))(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(source.slice(at));
+  const tail = /^\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))*))(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(
+    source.slice(at),
+  );
   const label = /^\]\[([^\]]*)\]/.exec(source.slice(at));
   const text = source.slice(opener.from, at);
   let href = tail ? (tail[1] ?? tail[2]) : undefined;
@@ -209,16 +252,26 @@ export function drawInline(nodes, context) {
 
 function drawNode(node, context) {
   switch (node.type) {
-    case "text": return document.createTextNode(node.text);
-    case "break": return h("br");
-    case "code": return h("code", { class: "md-code", text: node.text });
-    case "emoji": return emoji(node.name, 20);
-    case "strong": return h("strong", {}, drawInline(node.children, context));
-    case "emphasis": return h("em", {}, drawInline(node.children, context));
-    case "strike": return h("s", {}, drawInline(node.children, context));
-    case "image": return drawImage(node.key, decodeEntities(node.alt), context);
-    case "link": return drawLink(node.href, drawInline(node.children, context));
-    default: return drawTag(node, context);
+    case "text":
+      return document.createTextNode(node.text);
+    case "break":
+      return h("br");
+    case "code":
+      return h("code", { class: "md-code", text: node.text });
+    case "emoji":
+      return emoji(node.name, 20);
+    case "strong":
+      return h("strong", {}, drawInline(node.children, context));
+    case "emphasis":
+      return h("em", {}, drawInline(node.children, context));
+    case "strike":
+      return h("s", {}, drawInline(node.children, context));
+    case "image":
+      return drawImage(node.key, decodeEntities(node.alt), context);
+    case "link":
+      return drawLink(node.href, drawInline(node.children, context));
+    default:
+      return drawTag(node, context);
   }
 }
 
@@ -236,27 +289,62 @@ export function drawImage(key, alt, context) {
 
 function drawTag({ name, attributes, inner, children }, context) {
   switch (name) {
-    case "font": return h("span", { style: { color: color(attributes.color, context.colors) ?? "" } }, drawInline(children, context));
-    case "at": return drawMention(attributes, context);
-    case "a": return drawLink(attributes.href ?? inner, inner.trim() ? drawInline(children, context) : [attributes.href ?? ""]);
-    case "link": return drawLink(attributes.pc_url || attributes.url || "", [attributes.icon ? libraryIcon(attributes.icon, 15) : null, ...drawInline(children, context)].filter(Boolean));
-    case "text_tag": return textTag(drawInline(children, context), attributes.color);
-    case "number_tag": return h("span", { class: "number-tag", text: inner.trim(), style: { background: color(attributes.background_color, context.colors) ?? "", color: color(attributes.font_color, context.colors) ?? "" } });
-    case "person": return h("span", { class: "person-tag", text: context.people?.(attributes.id) ?? (context.language === "en" ? "Unknown user" : "未知用户") });
-    case "local_datetime": return h("time", { text: drawTime(attributes, context.language) });
-    default: return document.createTextNode(inner);
+    case "font":
+      return h(
+        "span",
+        { style: { color: color(attributes.color, context.colors) ?? "" } },
+        drawInline(children, context),
+      );
+    case "at":
+      return drawMention(attributes, context);
+    case "a":
+      return drawLink(attributes.href ?? inner, inner.trim() ? drawInline(children, context) : [attributes.href ?? ""]);
+    case "link":
+      return drawLink(
+        attributes.pc_url || attributes.url || "",
+        [attributes.icon ? libraryIcon(attributes.icon, 15) : null, ...drawInline(children, context)].filter(Boolean),
+      );
+    case "text_tag":
+      return textTag(drawInline(children, context), attributes.color);
+    case "number_tag":
+      return h("span", {
+        class: "number-tag",
+        text: inner.trim(),
+        style: {
+          background: color(attributes.background_color, context.colors) ?? "",
+          color: color(attributes.font_color, context.colors) ?? "",
+        },
+      });
+    case "person":
+      return h("span", {
+        class: "person-tag",
+        text: context.people?.(attributes.id) ?? (context.language === "en" ? "Unknown user" : "未知用户"),
+      });
+    case "local_datetime":
+      return h("time", { text: drawTime(attributes, context.language) });
+    default:
+      return document.createTextNode(inner);
   }
 }
 
 function drawMention(attributes, context) {
   const ids = (attributes.ids ?? attributes.id ?? attributes.email ?? attributes.user_id ?? "").split(",");
-  const names = ids.map((id) => (id === "all" ? (context.language === "en" ? "All" : "所有人") : context.people?.(id) ?? id));
+  const names = ids.map((id) =>
+    id === "all" ? (context.language === "en" ? "All" : "所有人") : (context.people?.(id) ?? id),
+  );
   return h("span", { class: "mention", text: names.map((name) => `@${name}`).join(" ") });
 }
 
 export function textTag(children, name) {
   const hue = TAG_COLORS.includes(name) ? name : "neutral";
-  return h("span", { class: "text-tag", style: { background: color(`${hue}-100`), color: color(hue === "neutral" ? "grey-600" : `${hue}-700`) } }, children);
+  return h(
+    "span",
+    {
+      class: "text-tag",
+      style: { background: color(`${hue}-100`), color: color(hue === "neutral" ? "grey-600" : `${hue}-700`) },
+    },
+    children,
+  );
 }
 
 function drawTime({ millisecond, format_type: kind = "date_num" }, language) {
@@ -265,8 +353,10 @@ function drawTime({ millisecond, format_type: kind = "date_num" }, language) {
   const pad = (number) => String(number).padStart(2, "0");
   const clock = `${pad(moment.getHours())}:${pad(moment.getMinutes())}`;
   const shapes = {
-    date: { year: "numeric", month: language === "en" ? "short" : "long", day: "numeric" }, date_short: { month: language === "en" ? "short" : "long", day: "numeric" },
-    week: { weekday: "long" }, week_short: { weekday: "short" },
+    date: { year: "numeric", month: language === "en" ? "short" : "long", day: "numeric" },
+    date_short: { month: language === "en" ? "short" : "long", day: "numeric" },
+    week: { weekday: "long" },
+    week_short: { weekday: "short" },
   };
   if (kind === "time") return clock;
   if (kind === "time_sec") return `${clock}:${pad(moment.getSeconds())}`;

@@ -19,8 +19,10 @@ export class Store {
     localStorage.setItem("emulator.me", this.me);
     this.bot = snapshot.bot;
     this.people = new Map(snapshot.people.map((person) => [person.open_id, person]));
-    this.chats = new Map(snapshot.chats.map((chat) => [chat.chat_id, chat]));
-    this.messages = new Map(snapshot.chats.flatMap((chat) => chat.messages.map((view) => [view.message_id, adopt(view)])));
+    this.chats = new Map(snapshot.chats.map((chat) => [chat.chat_id, { ...chat, messages: undefined }]));
+    this.messages = new Map(
+      snapshot.chats.flatMap((chat) => chat.messages.map((view) => [view.message_id, adopt(view)])),
+    );
     this.number = snapshot.number;
   }
 
@@ -67,9 +69,12 @@ export class Store {
 
   chatsByTime() {
     const last = new Map();
-    for (const message of this.messages.values()) last.set(message.chat_id, Math.max(last.get(message.chat_id) ?? 0, message.create_ms));
+    for (const message of this.messages.values())
+      last.set(message.chat_id, Math.max(last.get(message.chat_id) ?? 0, message.create_ms));
     const rank = { p2p: 0, group: 1, topic: 2 };
-    return [...this.chats.values()].sort((a, b) => (last.get(b.chat_id) ?? 0) - (last.get(a.chat_id) ?? 0) || rank[a.kind] - rank[b.kind]);
+    return [...this.chats.values()].sort(
+      (a, b) => (last.get(b.chat_id) ?? 0) - (last.get(a.chat_id) ?? 0) || rank[a.kind] - rank[b.kind],
+    );
   }
 
   /** The newest message a chat list shows, in topics too. */
@@ -79,12 +84,16 @@ export class Store {
 
   unread(chatId) {
     const from = this.read[`${this.me} ${chatId}`] ?? 0;
-    return this.chatMessages(chatId).filter((message) => message.create_ms > from && !this.isMine(message) && !message.recalled).length;
+    return this.chatMessages(chatId).filter(
+      (message) => message.create_ms > from && !this.isMine(message) && !message.recalled,
+    ).length;
   }
 
   threadUnread(threadId) {
     const from = this.read[`${this.me} ${threadId}`] ?? 0;
-    return this.threadMessages(threadId).some((message) => message.create_ms > from && !this.isMine(message) && message.parent_id);
+    return this.threadMessages(threadId).some(
+      (message) => message.create_ms > from && !this.isMine(message) && message.parent_id,
+    );
   }
 
   /** Remember that this person has seen a chat or topic up to its newest message. */
@@ -100,7 +109,14 @@ export class Store {
 /** A message as the emulator sends it, with the names this page uses. */
 function adopt(view) {
   const children = (view.children ?? []).map(adopt);
-  return { ...view, type: view.message_type, sender: view.sender.open_id, by_bot: view.sender.kind === "bot", create_ms: view.create_time, children };
+  return {
+    ...view,
+    type: view.message_type,
+    sender: view.sender.open_id,
+    by_bot: view.sender.kind === "bot",
+    create_ms: view.create_time,
+    children,
+  };
 }
 
 function byTime(a, b) {

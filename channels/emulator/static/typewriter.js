@@ -17,7 +17,8 @@ export function createTypewriter(changed) {
     const stream = config.streaming_config ?? {};
     pace = {
       ms: Math.max(16, stream.print_frequency_ms?.pc ?? stream.print_frequency_ms?.default ?? PACE_MS),
-      step: Math.max(1, stream.print_step?.pc ?? stream.print_step?.default ?? STEP), fast: stream.print_strategy !== "delay",
+      step: Math.max(1, stream.print_step?.pc ?? stream.print_step?.default ?? STEP),
+      fast: stream.print_strategy !== "delay",
     };
     for (const part of walk(elements)) settle(part.element_id, textOf(part));
     if (running) tick();
@@ -50,9 +51,11 @@ export function createTypewriter(changed) {
 
   return {
     follow,
-    shown: (part, full) => (part.element_id && texts.has(part.element_id) ? full.slice(0, texts.get(part.element_id).shown) : full),
+    shown: (part, full) =>
+      part.element_id && texts.has(part.element_id) ? full.slice(0, texts.get(part.element_id).shown) : full,
     isTyping: (part) => running && part.element_id !== undefined && part.element_id === growing,
-    progress: (part) => [...walk([part])].map(({ element_id: id }) => `${running && id === growing}:${texts.get(id)?.shown}`).join(),
+    progress: (part) =>
+      [...walk([part])].map(({ element_id: id }) => `${running && id === growing}:${texts.get(id)?.shown}`).join(),
     stop: () => clearTimeout(timer),
   };
 }
