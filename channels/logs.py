@@ -33,7 +33,6 @@ FRAME_REJECTED: Final = "frame.rejected"
 FRAME_ACKED: Final = "frame.acked"
 ACK_FAILED: Final = "ack.failed"
 IDENTITY_DELAYED: Final = "identity.delayed"
-IDENTITY_DELAYED: Final = "identity.delayed"
 TOKEN_FETCHED: Final = "token.fetched"
 TOKEN_DROPPED: Final = "token.dropped"
 
@@ -50,6 +49,9 @@ TURN_ADMITTED: Final = "turn.admitted"
 TURN_ENTERED: Final = "turn.entered"
 TURN_FENCED: Final = "turn.fenced"
 TURN_ENDED: Final = "turn.ended"
+AGENT_FAILED: Final = "agent.failed"
+AGENT_RETRIED: Final = "agent.retried"
+AGENT_REFUSED: Final = "agent.refused"
 
 # what leaves
 DELIVERY_SENT: Final = "delivery.sent"

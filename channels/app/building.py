@@ -117,7 +117,7 @@ def assemble(
     turns = Turns(context, book, delivery)
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
-    intake = Intake(context, Clicks(context, stopping), stopping)
+    intake = Intake(context, Clicks(context, stopping, delivery.kick), stopping)
     connection = LongConnection(
         session,
         resolved.credentials,

@@ -114,7 +114,13 @@ class Service:
         )
         self._undo.push_async_callback(database.close)
         clock = FlooredClock(ports.clock, await database.read(read_floor))
-        ownership = await database.run(take_ownership, ports.ids.uuid(), __version__, clock.now_ms())
+        ownership = await database.run(
+            take_ownership,
+            ports.ids.uuid(),
+            __version__,
+            clock.now_ms(),
+            replay_pending=settings.replay.pending,
+        )
         log.info(
             OWNER_RAISED, epoch=ownership.epoch, requeued_turns=ownership.requeued, unknown_turns=ownership.deposed
         )

@@ -33,7 +33,7 @@ SUMMARY_CHARACTERS = 80
 
 
 def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) -> tuple[Card, ...]:
-    """The cards of a turn as they should stand now, main card first. `buttons` go onto the last one."""
+    """The cards of a turn as they should stand now, main card first. `buttons` go onto the main card."""
     words = texts(language)
     answer = tidy(view.answer)
     if view.phase in RUNNING:
@@ -64,7 +64,9 @@ def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, butto
     if answer := clean_units(parts[number].units, words.image, growing=growing):
         elements.append(markdown(answer, ANSWER_ELEMENT))
     elements += [markdown(clean(note, words.image), f"note_{count}") for count, note in enumerate(notes, 1)]
-    elements += _bottom(view, words, buttons) if last else [small(words.continues, "continues")]
+    elements += _bottom(view, words) if last else [small(words.continues, "continues")]
+    if buttons and number == 0:
+        elements.append(button_row(buttons, "offers"))
     body = plain_units(parts[number].units, words.image)
     text = "\n\n".join(part for part in (body, *(plain(note, words.image) for note in notes)) if part)
     title = phase_title(view.phase, words)
@@ -83,17 +85,16 @@ def _top(view: View, words: Texts) -> list[Element]:
     return [part for part in panels if part is not None]
 
 
-def _bottom(view: View, words: Texts, buttons: Sequence[Button]) -> list[Element]:
+def _bottom(view: View, words: Texts) -> list[Element]:
     """What stands under the answer on the last segment."""
     elements: list[Element] = []
-    shown = list(buttons)
     if view.phase in RUNNING:
         label = words.stopping if view.stopping else words.stop
-        shown.insert(0, Button(label, {"do": "stop", "turn": view.turn_id}, "danger", disabled=view.stopping))
+        elements.append(
+            button_row([Button(label, {"do": "stop", "turn": view.turn_id}, "danger", disabled=view.stopping)])
+        )
     elif line := footer_line(view, words):
         elements.append(small(line, "footer"))
-    if shown:
-        elements.append(button_row(shown))
     return elements
 
 

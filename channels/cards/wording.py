@@ -55,6 +55,10 @@ class Texts:
     toast_already_ended: str
     toast_not_yours: str
     toast_press_again: str
+    toast_continuing: str
+    toast_cannot_continue: str
+    button_continue: str
+    continue_request: str  # what the agent is told when somebody presses Continue
     toast_unknown: str
 
     # Notices

@@ -5,6 +5,8 @@ only the person can. Who may press what is decided in the commit, from who press
 """
 
 import asyncio
+import json
+from collections.abc import Callable
 
 from channels.cards.texts import texts
 from channels.feishu.connection import Answer
@@ -14,6 +16,13 @@ from channels.logs import CARD_CLICKED, get_logger
 from channels.service.context import Context
 from channels.service.stopping import Stopping
 from channels.store.transactions.accept import accept_event
+from channels.store.transactions.resume import (
+    UUIDS_PER_CONTINUE,
+    Continued,
+    ContinueRequest,
+    NotContinued,
+    continue_turn,
+)
 from channels.store.transactions.run import NothingToStop
 
 ANSWER_LIMIT_S = 2.0
@@ -29,8 +38,15 @@ def toast(kind: str, content: str) -> Answer:
 class Clicks:
     """Answers card callbacks."""
 
-    def __init__(self, context: Context, stopping: Stopping, *, limit_s: float = ANSWER_LIMIT_S) -> None:
-        self._context, self._stopping, self._limit_s = context, stopping, limit_s
+    def __init__(
+        self,
+        context: Context,
+        stopping: Stopping,
+        kick: Callable[[tuple[str, ...]], None],
+        *,
+        limit_s: float = ANSWER_LIMIT_S,
+    ) -> None:
+        self._context, self._stopping, self._kick, self._limit_s = context, stopping, kick, limit_s
 
     async def handle(self, click: CardClicked) -> Answer:
         """The toast for one click, never later than the limit."""
@@ -46,6 +62,8 @@ class Clicks:
     async def _carry_out(self, click: CardClicked) -> Answer:
         context, words = self._context, texts(self._context.preferences.language)
         action, turn_id = click.value.get("do"), click.value.get("turn")
+        if action == "continue" and isinstance(turn_id, str):
+            return await self._continue(click, TurnId(turn_id))
         if action != "stop" or not isinstance(turn_id, str):
             await context.database.run(
                 accept_event, click.event_id, "card_clicked", click.message_id, "unknown_button", context.now()
@@ -61,3 +79,31 @@ class Clicks:
                 return toast("warning", words.toast_not_yours)
             case _:
                 return toast("info", words.toast_already_ended)
+
+    async def _continue(self, click: CardClicked, interrupted: TurnId) -> Answer:
+        """A new turn in the card of the interrupted one."""
+        context, words = self._context, texts(self._context.preferences.language)
+        turn_id = TurnId(context.ids.new("turn"))
+        request = ContinueRequest(
+            event_id=click.event_id,
+            interrupted=interrupted,
+            operator=click.operator.user_id,
+            admins=context.preferences.admins,
+            turn_id=turn_id,
+            uuids=context.uuids(UUIDS_PER_CONTINUE),
+            message_json=json.dumps({"text": words.continue_request, "resources": []}, ensure_ascii=False),
+        )
+        result = await context.database.run(continue_turn, request, context.epoch, context.now())
+        outcome = result.why if isinstance(result, NotContinued) else "continued"
+        log.info(CARD_CLICKED, event_id=click.event_id, action="continue", outcome=outcome)
+        match result:
+            case Continued(lanes=lanes):
+                self._kick(lanes)
+                context.turns.ring()
+                return toast("success", words.toast_continuing)
+            case NotContinued("already"):
+                return toast("info", words.toast_continuing)
+            case NotContinued("not_yours"):
+                return toast("warning", words.toast_not_yours)
+            case _:
+                return toast("info", words.toast_cannot_continue)

@@ -1,29 +1,45 @@
-"""Turns that an older boot had entered: each ends as interrupted in one commit; delivery shows it.
+"""Turns that an older boot had entered: each is ended in one commit; delivery shows it.
 
-Nothing is ever run again here: the session log says that the agent may have done something.
+Nothing is ever run again here: the session log says that the agent may have done something. A turn that fails to be
+ended does not hold up the others, and is tried again with the next look.
 """
 
 import asyncio
+from dataclasses import dataclass
+from typing import assert_never
 
 from channels.logs import LOOP_FAILED, TURN_ENDED, get_logger
 from channels.rules.agent_event import Outcome
+from channels.rules.repair import Finished, Interrupted, Stopped, classify_turn
 from channels.rules.turn import View, finished
 from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.stopping import draw
-from channels.store import turns
+from channels.store import sessions, turns
 from channels.store.transactions.repair import repair_turn
+from channels.store.transactions.resume import can_continue
 from channels.store.transactions.run import Finish, uuids_for
 from channels.store.tx import Tx
 
 POLL_S = 5.0
 TURNS_PER_PASS = 100
+CARDS_TO_SPARE = 20  # cards of a turn beyond those that its text fills now
 
 log = get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Wreck:
+    """What is left of an unknown turn."""
+
+    turn: turns.Turn
+    last_text: str
+    entries: tuple[sessions.LogEntry, ...]
+    can_continue: bool
+
+
 class Repair:
-    """Ends unknown turns, whichever boot left them. One that fails does not hold up the others."""
+    """Ends unknown turns, whichever boot left them."""
 
     def __init__(self, context: Context, delivery: Delivery) -> None:
         self._context, self._delivery = context, delivery
@@ -32,24 +48,51 @@ class Repair:
         """At boot and every few seconds, for ever."""
         while True:
             try:
-                rows = await self._context.database.read(_unknown, TURNS_PER_PASS)
-                for turn, snapshot in rows:
-                    await self._end(turn, snapshot)
+                for wreck in await self._context.database.read(_find_wrecks, TURNS_PER_PASS):
+                    await self._try_to_end(wreck)
             except Exception:
                 log.exception(LOOP_FAILED, loop="repair")
             await asyncio.sleep(POLL_S)
 
-    async def _end(self, turn: turns.Turn, snapshot: turns.Snapshot | None) -> None:
-        context = self._context
-        outcome = Outcome.STOPPED if turn.stop_requested else Outcome.INTERRUPTED
-        text = snapshot.last_text if snapshot else ""
-        cards = draw(finished(View(turn.turn_id, answer=text), outcome), context.preferences.language)
-        finish = Finish(outcome.value, (), cards, cards, context.uuids(uuids_for(len(cards) + 8)))
+    async def _try_to_end(self, wreck: Wreck) -> None:
+        try:
+            await self._end(wreck)
+        except Exception:
+            log.exception(LOOP_FAILED, loop="repair.turn", turn_id=wreck.turn.turn_id)
+
+    async def _end(self, wreck: Wreck) -> None:
+        context, turn = self._context, wreck.turn
+        verdict = classify_turn(turn.stop_requested, [(entry.kind, entry.body) for entry in wreck.entries])
+        match verdict:
+            case Stopped():
+                outcome, text = Outcome.STOPPED, wreck.last_text
+            case Finished(outcome, text):
+                pass
+            case Interrupted():
+                outcome, text = Outcome.INTERRUPTED, wreck.last_text
+            case _:
+                assert_never(verdict)
+        offer = (
+            outcome is Outcome.INTERRUPTED and wreck.can_continue and context.preferences.replay_interrupted == "ask"
+        )
+        view = View(turn.turn_id, answer=text, agent=context.preferences.agent)
+        cards = draw(finished(view, outcome), context.preferences.language, offer=offer)
+        partial: tuple[str, dict[str, object]] = ("assistant/message", {"text": text, "partial": True})
+        said = (partial,) if text and not isinstance(verdict, Finished) else ()
+        uuids = context.uuids(uuids_for(len(cards) + CARDS_TO_SPARE))
+        finish = Finish(outcome.value, said, cards, cards, uuids)
         done = await context.database.run(repair_turn, turn, finish, context.epoch, context.now())
         if done is not None:
             self._delivery.kick(done.lanes)
+            context.turns.ring()
             log.info(TURN_ENDED, turn_id=turn.turn_id, session_id=turn.session_id, outcome=done.outcome, repaired=True)
 
 
-def _unknown(tx: Tx, limit: int) -> list[tuple[turns.Turn, turns.Snapshot | None]]:
-    return [(turn, turns.find_snapshot(tx, turn.turn_id)) for turn in turns.unknown_turns(tx, limit)]
+def _find_wrecks(tx: Tx, limit: int) -> list[Wreck]:
+    return [_wreck(tx, turn) for turn in turns.unknown_turns(tx, limit)]
+
+
+def _wreck(tx: Tx, turn: turns.Turn) -> Wreck:
+    snapshot = turns.find_snapshot(tx, turn.turn_id)
+    entries = tuple(entry for entry in sessions.read_log(tx, turn.session_id) if entry.turn_id == turn.turn_id)
+    return Wreck(turn, snapshot.last_text if snapshot else "", entries, can_continue(tx, turn))

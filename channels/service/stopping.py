@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+from channels.cards.card import Button
 from channels.cards.reply import reply_cards
+from channels.cards.texts import texts
 from channels.ids import EventId, MessageId, TurnId, UserId
 from channels.rules.agent_event import Outcome
 from channels.rules.intents import Drawing
@@ -21,9 +23,11 @@ from channels.store.transactions.run import (
 )
 
 
-def draw(view: View, language: str) -> tuple[Drawing, ...]:
-    """The cards of a view, as transactions take them."""
-    return tuple(Drawing(card.json, card.text) for card in reply_cards(view, language))
+def draw(view: View, language: str, *, offer: bool = False) -> tuple[Drawing, ...]:
+    """The cards of a view, as transactions take them. `offer`: the main card gets a *Continue* button."""
+    label, value = texts(language).button_continue, {"do": "continue", "turn": view.turn_id}
+    buttons = [Button(label, value, "primary")] if offer else []
+    return tuple(Drawing(card.json, card.text) for card in reply_cards(view, language, buttons=buttons))
 
 
 class Stopping:

@@ -158,7 +158,8 @@ class TurnRun:
 
     async def _finish(self, view: View) -> None:
         context, language = self._context, self._context.preferences.language
-        cards = draw(view, language)
+        offer = view.outcome is Outcome.INTERRUPTED and context.preferences.replay_interrupted == "ask"
+        cards = draw(view, language, offer=offer)
         stopped = cards if view.outcome is Outcome.STOPPED else draw(finished(view, Outcome.STOPPED), language)
         assert view.outcome is not None
         count = max(len(cards), len(stopped))

@@ -75,6 +75,8 @@ class Turns:
     async def _run(self, lease: Lease, snapshot: turns.Snapshot | None) -> None:
         run = self._runs[lease.turn_id] = TurnRun(self._context, self._book, self._delivery, lease)
         try:
+            if lease.start_epoch > 1:  # an earlier boot may have died of it: count before touching it
+                await self._context.database.run(turns.count_start, lease.turn_id)
             await run.run(snapshot)
         except Exception:
             log.exception(LOOP_FAILED, loop="turn", turn_id=lease.turn_id)

@@ -8,6 +8,9 @@ from channels.store.tx import Tx
 
 _ROUTE = "key, session_id, chat_id, chat_type, sender_user_id, workspace_path, card_message_id, last_activity_at"
 SELECT_ROUTE = f"SELECT {_ROUTE} FROM routes WHERE key = :key"
+SELECT_ROUTE_OF_SESSION = f"""
+SELECT {_ROUTE} FROM routes WHERE session_id = :session_id ORDER BY key LIKE 'chat:%', last_activity_at DESC LIMIT 1
+"""
 PUT_ROUTE = """
 INSERT INTO routes (key, session_id, chat_id, chat_type, sender_user_id, workspace_path, session_dir,
                     card_message_id, created_at, last_activity_at)
@@ -72,6 +75,11 @@ def _claim(row: tuple[Any, ...] | None) -> Claim | None:
 
 def find_route(tx: Tx, key: ConversationKey) -> Route | None:
     return _route(tx.row(SELECT_ROUTE, {"key": key}))
+
+
+def find_route_of_session(tx: Tx, session_id: SessionId) -> Route | None:
+    """The conversation that belongs to a session: its thread, else its chat route."""
+    return _route(tx.row(SELECT_ROUTE_OF_SESSION, {"session_id": session_id}))
 
 
 def put_route(tx: Tx, route: Route, now: int) -> None:

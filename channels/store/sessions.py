@@ -27,6 +27,7 @@ SELECT_SAID = """
 SELECT kind, body FROM session_events WHERE session_id = :session_id
 AND kind IN ('user/message', 'assistant/message') ORDER BY number DESC LIMIT :limit
 """
+HAS_ENDED = "SELECT 1 FROM session_events WHERE turn_id = :turn_id AND kind = 'turn/end'"
 SELECT_USAGE = "SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'usage' ORDER BY number"
 COUNT_SESSIONS = "SELECT count(*) FROM sessions"
 
@@ -84,6 +85,11 @@ def append(
     """One more entry. `kind` is one of the log kinds of design §10; `body` is small JSON."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     tx.execute(APPEND_EVENT, {"session_id": session_id, "kind": kind, "turn_id": turn_id, "now": now, "body": text})
+
+
+def has_ended(tx: Tx, turn_id: TurnId) -> bool:
+    """Whether the log holds this turn's end."""
+    return tx.row(HAS_ENDED, {"turn_id": turn_id}) is not None
 
 
 def read_log(tx: Tx, session_id: SessionId) -> list[LogEntry]:

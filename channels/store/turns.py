@@ -27,6 +27,7 @@ INSERT INTO turns (turn_id, cause, cause_id, session_id, sender_user_id, state, 
 VALUES (:turn_id, :cause, :cause_id, :session_id, :sender_user_id, 'queued', 1, :owner_epoch, :now)
 """
 SELECT_TURN = f"SELECT {_TURN} FROM turns WHERE turn_id = :turn_id"
+SELECT_TURN_BY_CAUSE = f"SELECT {_TURN} FROM turns WHERE cause = :cause AND cause_id = :cause_id"
 SELECT_UNKNOWN = f"SELECT {_TURN} FROM turns WHERE state = 'unknown' ORDER BY seq LIMIT :limit"
 SELECT_OPEN_OF_SESSION = f"""
 SELECT {_TURN} FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') ORDER BY seq
@@ -61,6 +62,10 @@ UPDATE turns SET owner_epoch = :epoch, start_epoch = start_epoch + 1 WHERE state
 """
 INTERRUPT_QUEUED = """
 UPDATE turns SET state = 'unknown', start_epoch = start_epoch + 1 WHERE state = 'queued' AND owner_epoch < :epoch
+"""
+INTERRUPT_WORN_OUT = """
+UPDATE turns SET state = 'unknown', start_epoch = start_epoch + 1 WHERE state = 'queued' AND turn_id IN (
+  SELECT turn_id FROM inflight WHERE attempts >= :most)
 """
 DEPOSE_ENTERED = """
 UPDATE turns SET state = 'unknown', start_epoch = start_epoch + 1 WHERE state = 'entered' AND owner_epoch < :epoch
@@ -212,6 +217,11 @@ def find_turn(tx: Tx, turn_id: TurnId) -> Turn | None:
     return _turn(row) if row else None
 
 
+def find_turn_by_cause(tx: Tx, cause: str, cause_id: str) -> Turn | None:
+    row = tx.row(SELECT_TURN_BY_CAUSE, {"cause": cause, "cause_id": cause_id})
+    return _turn(row) if row else None
+
+
 def runnable_turns(tx: Tx, epoch: OwnerEpoch, limit: int) -> list[Turn]:
     """The first queued turn of every session that has none entered, oldest first."""
     return [_turn(row) for row in tx.rows(SELECT_RUNNABLE, {"owner_epoch": epoch, "limit": limit})]
@@ -265,6 +275,11 @@ def reown_queued(tx: Tx, epoch: OwnerEpoch) -> int:
 def interrupt_queued(tx: Tx, epoch: OwnerEpoch) -> int:
     """Queued turns of older owners are not started again: they will end as interrupted."""
     return tx.execute(INTERRUPT_QUEUED, {"epoch": epoch})
+
+
+def interrupt_worn_out(tx: Tx, most: int) -> int:
+    """Queued turns whose preparation was begun too often end as interrupted."""
+    return tx.execute(INTERRUPT_WORN_OUT, {"most": most})
 
 
 def depose_entered(tx: Tx, epoch: OwnerEpoch) -> int:

@@ -9,6 +9,7 @@ from channels.store.tx import Tx
 
 PROCESSED_RETENTION_MS = 30 * 24 * 3_600_000
 PAYLOAD_RETENTION_MS = 72 * 3_600_000
+STARTS_AT_MOST = 5  # preparations that a queued turn may have begun: a message must not kill the process for ever
 OUTBOX_RETENTION_MS = 14 * 24 * 3_600_000
 
 
@@ -29,13 +30,18 @@ def read_floor(tx: Tx) -> int:
     return meta.clock_floor if meta else 0
 
 
-def take_ownership(tx: Tx, db_uuid: str, version: str, now: int) -> Ownership:
-    """The boot commit: a new epoch; queued turns and claims come along, entered turns become unknown."""
+def take_ownership(tx: Tx, db_uuid: str, version: str, now: int, *, replay_pending: bool = True) -> Ownership:
+    """The boot commit: a new epoch; queued turns and claims come along (without `replay_pending` they will end as
+    interrupted), entered turns become unknown."""
     meta = owners.ensure_meta(tx, db_uuid, now)
     owners.raise_floor(tx, now)
     epoch = owners.raise_epoch(tx, version, now)
-    requeued = turns.reown_queued(tx, epoch)
     deposed = turns.depose_entered(tx, epoch)
+    if replay_pending:
+        deposed += turns.interrupt_worn_out(tx, STARTS_AT_MOST)
+    else:
+        deposed += turns.interrupt_queued(tx, epoch)
+    requeued = turns.reown_queued(tx, epoch)
     routes.reown_claims(tx, epoch, now + CLAIM_WAIT_MS)
     return Ownership(epoch, meta.db_uuid, meta.last_alive_at, requeued, deposed)
 

@@ -122,7 +122,8 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | No
     turn, snapshot = turns.find_turn(tx, lease.turn_id), turns.find_snapshot(tx, lease.turn_id)
     assert turn is not None and turn.outcome is not None
     end: tuple[str, dict[str, object]] = ("turn/end", {"outcome": turn.outcome})
-    for kind, body in (*finish.log, end):
+    ends = () if sessions.has_ended(tx, lease.turn_id) else (end,)
+    for kind, body in (*finish.log, *ends):
         sessions.append(tx, lease.session_id, kind, lease.turn_id, body, now)
     inbox.finish_rows_of_turn(tx, lease.turn_id, now)
     if snapshot is None:

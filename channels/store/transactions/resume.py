@@ -1,0 +1,128 @@
+"""*Continue*: a new turn for one that was interrupted, in the same session and the same card."""
+
+from dataclasses import dataclass
+
+from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserId
+from channels.rules import intents
+from channels.store import inbox, outbox, routes, sessions, turns
+from channels.store.tx import Tx
+
+UUIDS_PER_CONTINUE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The new turn is queued; it runs in the old one's card."""
+
+    turn_id: TurnId
+    lanes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotContinued:
+    """unknown_turn, not_yours, not_interrupted, already (a second click), no_route, no_card."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueRequest:
+    """Who pressed, and what the new turn needs."""
+
+    event_id: EventId
+    interrupted: TurnId
+    operator: UserId
+    admins: frozenset[UserId]
+    turn_id: TurnId
+    uuids: tuple[SendUuid, ...]
+    message_json: str
+
+
+def continue_turn(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
+    """Queue a turn whose cause is the interrupted one: a double click finds it there, another interruption of the new
+    turn gets a button of its own."""
+    if not inbox.record_event(tx, request.event_id, "card_clicked", request.interrupted, "continue", now):
+        return NotContinued("already")
+    result = _continue(tx, request, epoch, now)
+    if isinstance(result, NotContinued):
+        inbox.set_event_outcome(tx, request.event_id, result.why)
+    return result
+
+
+def can_continue(tx: Tx, turn: turns.Turn) -> bool:
+    """Whether a *Continue* button makes sense: the conversation still belongs to the turn's session."""
+    return routes.find_route_of_session(tx, turn.session_id) is not None
+
+
+def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
+    old = turns.find_turn(tx, request.interrupted)
+    if old is None:
+        return NotContinued("unknown_turn")
+    if request.operator not in request.admins and request.operator != old.sender_user_id:
+        return NotContinued("not_yours")
+    if old.outcome != "interrupted":
+        return NotContinued("not_interrupted")
+    if turns.find_turn_by_cause(tx, "continue", old.turn_id) is not None:
+        return NotContinued("already")
+    route = routes.find_route_of_session(tx, old.session_id)
+    session = sessions.find_session(tx, old.session_id)
+    if route is None or session is None:
+        return NotContinued("no_route")
+    card = _card_of(tx, old.turn_id)
+    trigger = _trigger_of(tx, old)
+    if card is None or trigger is None:
+        return NotContinued("no_card")
+    _queue(tx, request, old, route, card, trigger, epoch, now)
+    return Continued(request.turn_id, (intents.reaction_lane(request.turn_id),))
+
+
+def _queue(
+    tx: Tx,
+    request: ContinueRequest,
+    old: turns.Turn,
+    route: routes.Route,
+    card: outbox.SentCard,
+    trigger: MessageId,
+    epoch: OwnerEpoch,
+    now: int,
+) -> None:
+    outbox.supersede_card(tx, old.turn_id, 0, now)
+    turns.insert_turn(tx, request.turn_id, "continue", old.turn_id, old.session_id, request.operator, epoch, now)
+    snapshot = turns.Snapshot(
+        turn_id=request.turn_id,
+        session_id=old.session_id,
+        chat_id=route.chat_id,
+        chat_type=route.chat_type,
+        trigger_message_id=trigger,
+        in_thread=not route.key.startswith("chat:"),
+        reaction_id=None,
+        route_key=route.key,
+        message=request.message_json,
+        sender_user_id=request.operator,
+    )
+    turns.insert_snapshot(tx, snapshot, now)
+    turns.adopt_card(tx, request.turn_id, request.uuids[1], card.card_id, card.message_id, card.sequence)
+    routes.touch_route(tx, route.key, old.session_id, card.message_id, now)
+    build = intents.TurnIntents(request.turn_id, route.chat_id, trigger)
+    outbox.add_intents(tx, [build.typing(request.uuids[0])], now)
+
+
+def _card_of(tx: Tx, turn_id: TurnId) -> outbox.SentCard | None:
+    """The main card of a turn: from its snapshot while that is there, else from what was kept of it."""
+    sent = outbox.sent_card_of_turn(tx, turn_id, 0)
+    open_card = next((card for card in turns.cards_of(tx, turn_id) if card.segment == 0), None)
+    if open_card is None or open_card.message_id is None:
+        return sent
+    text = sent.text if sent else ""
+    return outbox.SentCard(open_card.message_id, turn_id, 0, text, open_card.card_id, open_card.sequence)
+
+
+def _trigger_of(tx: Tx, turn: turns.Turn) -> MessageId | None:
+    """The person's message at the beginning of a chain of continued turns."""
+    seen = 0
+    while turn.cause == "continue" and seen < 100:
+        earlier = turns.find_turn(tx, TurnId(turn.cause_id))
+        if earlier is None:
+            return None
+        turn, seen = earlier, seen + 1
+    return MessageId(turn.cause_id) if turn.cause == "message" else None
