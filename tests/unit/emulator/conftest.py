@@ -20,4 +20,7 @@ async def emulator() -> AsyncIterator[Emulator]:
 @pytest.fixture
 async def bot(emulator: Emulator) -> AsyncIterator[Bot]:
     async with aiohttp.ClientSession(emulator.url) as session:
-        yield Bot(emulator, session)
+        bot = Bot(emulator, session)
+        yield bot
+        for each in bot.sockets:
+            await each.socket.close()
