@@ -26,11 +26,9 @@ from channels.agents.protocol import TurnRequest
 from channels.agents.running import RunningTurns
 from channels.clock import Rng, SystemRng
 from channels.ids import SessionId, TurnId
-from channels.logs import get_logger
+from channels.logs import AGENT_REFUSED, AGENT_RETRIED, get_logger
 from channels.rules.agent_event import AgentEvent, Ended, Outcome
 
-AGENT_RETRIED: Final = "agent.retried"
-AGENT_REFUSED: Final = "agent.refused"
 LONGEST_WAIT_S: Final = 30.0  # if a server asks for more, the person is told instead of kept waiting
 _LONGEST_BODY_BYTES: Final = 8 << 20
 

@@ -1,6 +1,6 @@
 """The seam between the service and whatever answers."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -38,7 +38,7 @@ class Agent(Protocol):
     name: str
     kind: str
 
-    def run(self, turn: TurnRequest) -> AsyncIterator[AgentEvent]: ...
+    def run(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]: ...
 
     async def stop(self, turn_id: TurnId) -> None: ...
 

@@ -16,16 +16,14 @@ and the task of the consumer, which is not ours, is left in good order.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
-from typing import Final, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from channels.agents.failures import AgentClosed, AgentFault, sentence
 from channels.agents.protocol import TurnRequest
 from channels.ids import TurnId
-from channels.logs import get_logger
+from channels.logs import AGENT_FAILED, get_logger
 from channels.rules.agent_event import AgentEvent, Ended, Outcome
-
-AGENT_FAILED: Final = "agent.failed"
 
 T = TypeVar("T")
 _log = get_logger("agents")

@@ -7,7 +7,6 @@ ends, fails, hangs, ignores a stop — the turn ends with one finish commit whos
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from channels.agents.protocol import Agent, Said, TurnRequest
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.logs import LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
-from channels.rules.agent_event import AgentEvent, Ended, Outcome
+from channels.rules.agent_event import Ended, Outcome
 from channels.rules.turn import Phase, View, advance, finished
 from channels.service.card_book import CardBook
 from channels.service.context import Context
@@ -126,9 +125,9 @@ class TurnRun:
             self._view = finished(self._view, Outcome.FAILED, words.failed_unknown)
 
     async def _stream(self, agent: Agent, request: TurnRequest, live: LiveCard) -> None:
-        events: AsyncIterator[AgentEvent] = agent.run(request)
+        self._saved_at = self._context.clock.monotonic()
         streaming = self._context.preferences.streaming
-        try:
+        async with contextlib.aclosing(agent.run(request)) as events:
             async for event in events:
                 self._view = advance(self._view, event)
                 if isinstance(event, Ended):
@@ -137,11 +136,6 @@ class TurnRun:
                 if streaming:
                     live.show(self._view)
                 await self._save()
-        finally:
-            closing = getattr(events, "aclose", None)
-            if closing is not None:
-                with contextlib.suppress(RuntimeError):
-                    await closing()
 
     async def _save(self) -> None:
         """What the person has read so far, at most once a second; ends the run when the turn is not ours."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import cast
 
 import pytest
 
@@ -42,7 +41,7 @@ def ask(rig: Rig, behaviour: Behaviour) -> TurnRequest:
 
 
 def started(rig: Rig, request: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
-    return cast("AsyncGenerator[AgentEvent, None]", rig.agent.run(request))
+    return rig.agent.run(request)
 
 
 async def collect(rig: Rig, request: TurnRequest) -> list[AgentEvent]:
