@@ -22,6 +22,7 @@ from channels.feishu.connection import (
 )
 from channels.feishu.credentials import Credentials
 from channels.feishu.events import CardClicked, MessageReceived, parse
+from channels.feishu.frames import DATA, Frame, encode
 from channels.feishu.reconnect import Fatal
 from tests.unit.feishu.clocks import SetRng
 
@@ -184,6 +185,27 @@ async def test_a_chunked_event_that_was_refused_completes_again(
         await acked(emulator, message_id, None, 500)
         emulator.advance(301)
         await acked(emulator, message_id, None, 500, 200)
+
+
+async def test_a_refused_event_may_complete_again_under_the_same_frame_id(
+    emulator: Emulator, session: aiohttp.ClientSession, desk: Desk
+) -> None:
+    payload = json.dumps({"header": {"event_type": "x"}}).encode()
+    halves = (payload[:9], payload[9:])
+    async with connected(emulator, session, desk) as connection:
+        (socket,) = emulator.sockets.connections.values()
+
+        def send_all() -> None:
+            for seq, half in enumerate(halves):
+                headers = (("type", "event"), ("message_id", "same"), ("sum", "2"), ("seq", str(seq)))
+                socket.send(encode(Frame(method=DATA, headers=headers, payload=half)))
+
+        desk.errors["UnknownEvent"] = RuntimeError("once")
+        send_all()
+        await fact(lambda: connection.health.acks_failed == 1)
+        send_all()
+        await fact(lambda: connection.health.acks_ok == 1)
+        assert desk.begun == ["UnknownEvent", "UnknownEvent"]
 
 
 async def test_a_bad_frame_is_skipped(emulator: Emulator, session: aiohttp.ClientSession, desk: Desk) -> None:
