@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from channels.config.keys import as_known, environment_name, known_keys, nearest, secret_keys
+from channels.config.keys import as_known, environment_name, known_keys, nearest
 from channels.config.settings import AGENT_KINDS
 from channels.errors import ConfigError
 
@@ -70,7 +70,7 @@ def _key_of(location: Sequence[int | str]) -> str:
 
 
 def _found(key: str, value: Any) -> str:
-    if as_known(key) in secret_keys() or as_known(key) not in known_keys():
+    if as_known(key) not in known_keys():  # also: an unknown key may hold anything, even a secret
         return "something else" if not isinstance(value, dict) else json.dumps(value.get("kind"), default=str)
     names = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "a section"}
     shown = str(value).lower() if isinstance(value, bool) else json.dumps(value, ensure_ascii=False, default=str)

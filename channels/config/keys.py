@@ -41,11 +41,6 @@ def check_secrets(settings: Settings, environ: Mapping[str, str] | None = None) 
             resolve_secret(value, key, environ)
 
 
-def secret_keys() -> frozenset[str]:
-    """Keys whose value is never shown, not even when it is wrong."""
-    return frozenset(key for key in known_keys() if key.split(".")[-1] in ("app_secret", "api_key", "proxy"))
-
-
 def as_known(key: str) -> str:
     """`key` with an agent's own name replaced by NAME, as `known_keys` spells it."""
     parts = key.split(".")
