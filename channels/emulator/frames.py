@@ -5,6 +5,7 @@ proto2 fields: SeqID=1 u64, LogID=2 u64, service=3 i32, method=4 i32 (0 control,
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 CONTROL, DATA = 0, 1
 
@@ -29,8 +30,8 @@ def encode_frame(
     out += b"\x20"
     out += _varint(method)
     for key, value in headers:
-        key_bytes, value_bytes = key.encode(), value.encode()
-        inner = b"\x0a" + _varint(len(key_bytes)) + key_bytes + b"\x12" + _varint(len(value_bytes)) + value_bytes
+        value_bytes = value.encode()
+        inner = _key_field(key) + _varint(len(value_bytes)) + value_bytes
         out += b"\x2a"
         out += _varint(len(inner))
         out += inner
@@ -65,6 +66,11 @@ def decode_frame(data: bytes) -> Frame:
 
 
 def _read_header(chunk: bytes) -> tuple[str, str]:
+    # Nearly every header is key then value, both shorter than 128 bytes; a header is read seven times per event.
+    if chunk[0] == 0x0A and chunk[1] < 0x80:
+        middle = 2 + chunk[1]
+        if chunk[middle] == 0x12 and chunk[middle + 1] < 0x80 and middle + 2 + chunk[middle + 1] == len(chunk):
+            return chunk[2:middle].decode(), chunk[middle + 2 :].decode()
     parts = {1: "", 2: ""}
     at = 0
     while at < len(chunk):
@@ -72,6 +78,13 @@ def _read_header(chunk: bytes) -> tuple[str, str]:
         value, at = _read_bytes(chunk, at, tag & 7)
         parts[tag >> 3] = value.decode()
     return parts[1], parts[2]
+
+
+@lru_cache(256)
+def _key_field(key: str) -> bytes:
+    """The key of a header and the tag of its value: the same few on every frame."""
+    key_bytes = key.encode()
+    return b"\x0a" + _varint(len(key_bytes)) + key_bytes + b"\x12"
 
 
 def _read_bytes(data: bytes, at: int, wire_type: int) -> tuple[bytes, int]:

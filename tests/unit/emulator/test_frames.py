@@ -7,7 +7,7 @@ from lark_channel.ws.pb.pbbp2_pb2 import Frame as OfficialFrame
 
 from channels.emulator.frames import DATA, decode_frame, encode_frame
 
-TEXTS = st.text(max_size=30)
+TEXTS = st.text(max_size=30) | st.sampled_from(["k" * 127, "v" * 128, "long" * 100])
 HEADERS = st.dictionaries(TEXTS, TEXTS, max_size=4)
 
 
