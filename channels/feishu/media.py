@@ -1,6 +1,7 @@
 """Pictures and files, in and out. Everything is held in memory, so everything is bounded."""
 
 from collections.abc import Callable
+from urllib.parse import quote
 
 import aiohttp
 
@@ -34,7 +35,7 @@ class MediaCalls:
 
         Raises ApiRefused(TOO_LARGE) as soon as it shows that there are more than `limit_bytes`.
         """
-        path = f"{MESSAGES}/{message_id}/resources/{file_key}"
+        path = f"{MESSAGES}/{message_id}/resources/{quote(file_key, safe='')}"
         params = (("type", "image" if kind == "image" else "file"),)
         call = Call("download", "GET", path, params=params, largest_bytes=limit_bytes, timeout_s=TRANSFER_TIMEOUT_S)
         return await self._transport.download(call)

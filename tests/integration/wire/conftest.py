@@ -7,6 +7,7 @@ import pytest
 from channels.clock import SystemClock
 from channels.emulator import Emulator
 from channels.feishu.api import Credentials, FeishuApi, Limits, new_session
+from tests.integration.wire.desk import Desk
 
 
 @pytest.fixture
@@ -22,6 +23,11 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
     async with new_session() as session:
         yield session
     await asyncio.sleep(0)  # aiohttp's transports close on the next turn of the loop
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
 
 
 @pytest.fixture
