@@ -1,13 +1,16 @@
 """The small grey line under a finished answer: agent, tokens, cache hits, time."""
 
+from channels.cards.excerpt import one_line
 from channels.cards.texts import Texts
 from channels.rules.turn import View
+
+AGENT_CHARACTERS = 60
 
 
 def footer_line(view: View, words: Texts) -> str:
     """Only what is known: an agent that reports no tokens gets no token words."""
     usage = view.usage
-    parts = [view.agent]
+    parts = [one_line(view.agent, AGENT_CHARACTERS)]
     if usage.input_tokens or usage.output_tokens:
         parts.append(words.footer_tokens.format(input=f"{usage.input_tokens:,}", output=f"{usage.output_tokens:,}"))
     if usage.cached_tokens:

@@ -14,7 +14,7 @@ from channels.cards.parsing import inline_tokens
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
 _ESCAPED = re.compile(
-    rf"[*`<~\[\]]|\\(?=[{_PUNCTUATION}\n]|\Z)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=#|\w+;)|:(?=\w{{2,30}}:)|!(?=\Z|\[)",
+    rf"[*`<~\[\]]|\\(?=[{_PUNCTUATION}\n]|\Z)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=#|\w+;|\Z)|:(?=\w{{2,30}}:)|!(?=\Z|\[)",
     re.ASCII,
 )
 _LINE_START = re.compile(r"^(?:(#{1,6})(?=\s|$)|([-+>=])|(\d{1,9})([.)])(?=\s|$))", re.MULTILINE)
@@ -63,8 +63,9 @@ def inline_plain(content: str, image_word: str) -> str:
 
 
 def literal(text: str) -> str:
-    """`text` as Markdown that shows exactly these characters, on one paragraph."""
-    return _LINE_START.sub(_escape_line_start, _entities(text).replace("_", "&#95;"))
+    """`text` as Markdown that shows exactly these characters; its lines stay lines of one paragraph."""
+    lines = re.sub(r"\s*\n\s*", "\n", text.strip())
+    return _LINE_START.sub(_escape_line_start, _entities(lines).replace("_", "&#95;"))
 
 
 def code_span(content: str) -> str:

@@ -20,9 +20,7 @@ def clean_units(parts: Sequence[Unit], image_word: str = "image", *, growing: bo
     """The same for units. While the text is `growing`, marks that its last unit has not closed yet are closed."""
     drawn = [(unit, draw(unit, image_word)) for unit in parts[:-1]]
     if parts:
-        last = parts[-1]
-        if growing and last.kind not in (Kind.CODE, Kind.TABLE, Kind.RULE):
-            last = replace(last, source=mend(last.source))
+        last = _mended(parts[-1]) if growing else parts[-1]
         drawn.append((last, draw(last, image_word)))
     return join_units(drawn)
 
@@ -35,3 +33,14 @@ def plain(text: str, image_word: str = "image") -> str:
 def plain_units(parts: Sequence[Unit], image_word: str = "image") -> str:
     """The same for units."""
     return join_units([(unit, draw_plain(unit, image_word)) for unit in parts])
+
+
+def _mended(unit: Unit) -> Unit:
+    match unit.kind:
+        case Kind.CODE | Kind.RULE:
+            return unit
+        case Kind.TABLE:
+            rows, mark, cell = unit.source.rpartition("|")
+            return replace(unit, source=rows + mark + mend(cell))
+        case _:
+            return replace(unit, source=mend(unit.source))

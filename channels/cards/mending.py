@@ -13,6 +13,7 @@ _FENCE_LINE = re.compile(r"\s*(?:>\s*)*(?:[-+*]\s+|\d{1,9}[.)]\s+)?(?:```|~~~)[^
 _DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _OPEN_TAG = re.compile(r"<[A-Za-z/!][^<>\n]{0,200}$")
 _OPEN_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\](?:\([^()\s]*)?)?$")
+_LONE_MARK = re.compile(r"(?<![*\\])\*$|(?<![~\\])~$")
 _CODE_RUN = re.compile(r"(?<!\\)`+")
 _MARK = re.compile(r"\\.|\*\*|~~|\*", re.DOTALL)
 
@@ -36,7 +37,7 @@ def mend(source: str) -> str:
         tail = tail[: found.start()] + found[1]
     marks = open_marks(_without_code(tail))
     if not marks:
-        return head + tail
+        return head + _without_lone_mark(tail)
     bare = tail.rstrip()
     for end in ("**", "*", "~~", "~"):
         if bare.endswith(end):
@@ -74,6 +75,14 @@ def _without_rows(text: str) -> str:
     if len(rows) > 1 and _DELIMITER_ROW.match(rows[-1]) and rows[-1].count("|") >= rows[-2].count("|") > 0:
         return text
     return "\n".join(lines[: len(lines) - min(count, 2)]).rstrip()
+
+
+def _without_lone_mark(tail: str) -> str:
+    """Leave out half a `**` or `~~` at the end, but not a `*` that closes something."""
+    found = _LONE_MARK.search(tail)
+    if not found or found[0] in open_marks(_without_code(tail[: found.start()])):
+        return tail
+    return tail[: found.start()]
 
 
 def _last_paragraph(source: str) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from channels.cards.card import Button, Card, Element, button_row, finish, header, markdown
 from channels.cards.excerpt import clip, tidy
 from channels.cards.footer import duration
-from channels.cards.markdown import clean, literal, plain
+from channels.cards.markdown import clean_units, literal, plain_units
+from channels.cards.paging import pages
 from channels.cards.texts import texts
 
 __all__ = ["Button", "help_card", "neutral_card", "notice_card", "status_card", "text_message"]
@@ -21,13 +22,15 @@ COMMANDS = ("help", "new", "stop", "status", "whoami", "userid", "groupid", "hea
 def notice_card(
     title: str, body: str, *, template: str = "blue", buttons: Sequence[Button] = (), language: str = "en"
 ) -> Card:
-    """A title, a body in Markdown, and buttons whose values carry ids only."""
+    """A title, a body in Markdown (the first page of it), and buttons whose values carry ids only."""
     words = texts(language)
-    title, body = clip(title, TITLE_BYTES), clip(body, BODY_BYTES)
-    elements: list[Element] = [markdown(clean(body, words.image), "body")] if body else []
+    title = clip(title, TITLE_BYTES)
+    parts = pages(tidy(body), BODY_BYTES)
+    shown, dots = (parts[0].units, "\n\n…" if len(parts) > 1 else "") if parts else ((), "")
+    elements: list[Element] = [markdown(clean_units(shown, words.image) + dots, "body")] if shown else []
     if buttons:
         elements.append(button_row(buttons))
-    text = "\n\n".join(part for part in (title, plain(body, words.image)) if part)
+    text = "\n\n".join(part for part in (title, plain_units(shown, words.image) + dots) if part)
     return finish(elements, text=text, summary=_summary(text), header=header(title, template))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from channels.cards.activity import plan_panel, reasoning_panel, tools_panel
 from channels.cards.card import ANSWER_ELEMENT, Button, Card, Element, button_row, finish, header, markdown, small
-from channels.cards.excerpt import clip, tidy
+from channels.cards.excerpt import one_line, tidy
 from channels.cards.footer import footer_line
-from channels.cards.markdown import clean, clean_units, plain, plain_units
+from channels.cards.markdown import clean, clean_units, literal, plain, plain_units
 from channels.cards.mending import hold_back
 from channels.cards.paging import Page, pages
 from channels.cards.texts import Texts, texts
@@ -28,7 +28,7 @@ TEMPLATES: dict[Phase, str] = {
     Phase.FAILED: "red",
 }
 
-ERROR_BYTES = 1_000
+ERROR_CHARACTERS = 240  # each may take six bytes
 SUMMARY_CHARACTERS = 80
 
 
@@ -104,7 +104,7 @@ def _notes(view: View, words: Texts, *, kept: bool) -> list[str]:
         case Phase.WAITING:
             return [words.queued]
         case Phase.FAILED:
-            error = clip(view.error, ERROR_BYTES) or words.failed_unknown
+            error = literal(one_line(view.error, ERROR_CHARACTERS)) or words.failed_unknown
             return [f"⚠️ {error}", " ".join(part for part in (words.kept if kept else "", words.failed_do) if part)]
         case Phase.INTERRUPTED:
             return [f"⚠️ {words.interrupted_note}" + (f" {words.kept}" if kept else "")]

@@ -163,7 +163,7 @@ def test_numbers_go_on_over_pages() -> None:
 
 
 def test_a_long_answer_pages_fast_while_it_grows() -> None:
-    """Amortised: each frame parses its last paragraphs only. The bound is generous; a whole parse takes 10 times that."""
+    """Amortised: each frame parses its last paragraphs only; the bound is generous."""
     text = long_answer()
     pages(hold_back(text))
     began = time.perf_counter()

@@ -1,0 +1,157 @@
+"""Every card that people can meet, by name: the golden files and the gallery are made from these."""
+
+from collections.abc import Callable
+
+from channels.cards.card import Button, Card
+from channels.cards.notice import help_card, neutral_card, notice_card, status_card
+from channels.cards.reply import reply_cards
+from channels.cards.texts import texts
+from channels.rules.agent_event import Outcome, ToolStatus, UsageReported
+from channels.rules.turn import Phase, Tool, View
+
+ANSWER = {
+    "zh": """# 结论
+
+**重点：**缓存没有命中，原因有两个：
+
+1. 键里带了时间
+2. 过期太短
+
+| 方案 | 改动 |
+|---|---|
+| 去掉时间 | 小 |
+| 延长过期 | 无 |
+
+```python
+key = f'{user}:{day}'
+```
+
+> 建议先改键，再看 [文档](https://example.com/cache)。""",
+    "en": """# Conclusion
+
+**Note:**the cache never hits, for two reasons:
+
+1. the key holds a time
+2. it expires too soon
+
+| Way | Change |
+|---|---|
+| drop the time | small |
+| live longer | none |
+
+```python
+key = f'{user}:{day}'
+```
+
+> Change the key first, then see the [notes](https://example.com/cache).""",
+}
+REASONING = {
+    "zh": "先看缓存的键。\n键里有时间，所以每次都不同。",
+    "en": "Look at the key first.\nIt holds a time, so it differs each time.",
+}
+USAGE = UsageReported(input_tokens=12_345, output_tokens=678, cached_tokens=9_000)
+TOOLS = (
+    Tool("t1", "Read", "read", "cache.py", ToolStatus.DONE, "120 lines"),
+    Tool("t2", "Search", "search", "expire", ToolStatus.FAILED, "permission denied"),
+    Tool("t3", "Edit", "edit", "cache.py: 3 lines", ToolStatus.RUNNING),
+)
+PLAN = (("Read the code", "completed"), ("Find the cause", "in_progress"), ("Change it", "pending"))
+ERROR = {"zh": "模型服务返回 503。", "en": "The model's service answered with 503."}
+
+
+def _view(language: str, phase: Phase, **changes: object) -> View:
+    values: dict[str, object] = {"phase": phase, "agent": "demo", "duration_ms": 12_300}
+    if phase not in (Phase.WAITING, Phase.THINKING, Phase.REPLYING):
+        values |= {"answer": ANSWER[language], "usage": USAGE}
+    return View("turn_1", **(values | changes))  # type: ignore[arg-type]
+
+
+def views(language: str) -> dict[str, View]:
+    """A turn in every state that its card can show."""
+    answer, half = ANSWER[language], ANSWER[language][:60]
+    tools_done = tuple(Tool(tool.tool_id, tool.title, tool.kind, tool.arguments, ToolStatus.DONE) for tool in TOOLS)
+    return {
+        "waiting": _view(language, Phase.WAITING),
+        "thinking": _view(language, Phase.THINKING),
+        "reasoning": _view(language, Phase.THINKING, reasoning=REASONING[language]),
+        "working": _view(language, Phase.THINKING, reasoning=REASONING[language], tools=TOOLS, plan=PLAN),
+        "replying": _view(language, Phase.REPLYING, answer=half, reasoning=REASONING[language]),
+        "stopping": _view(language, Phase.REPLYING, answer=half, stopping=True),
+        "done": _view(language, Phase.DONE, outcome=Outcome.COMPLETED),
+        "done_with_activity": _view(
+            language,
+            Phase.DONE,
+            outcome=Outcome.COMPLETED,
+            reasoning=REASONING[language],
+            tools=tools_done,
+            plan=tuple((text, "completed") for text, _ in PLAN),
+        ),
+        "max_tokens": _view(language, Phase.DONE, outcome=Outcome.MAX_TOKENS),
+        "empty": _view(language, Phase.DONE, outcome=Outcome.COMPLETED, answer=""),
+        "stopped": _view(language, Phase.STOPPED, outcome=Outcome.STOPPED, answer=half),
+        "stopped_before_start": _view(language, Phase.STOPPED, outcome=Outcome.STOPPED, answer=""),
+        "interrupted": _view(language, Phase.INTERRUPTED, outcome=Outcome.INTERRUPTED, answer=half),
+        "failed": _view(language, Phase.FAILED, outcome=Outcome.FAILED, answer=half, error=ERROR[language]),
+        "failed_at_once": _view(language, Phase.FAILED, outcome=Outcome.FAILED, answer="", error=""),
+        "long": _view(language, Phase.DONE, outcome=Outcome.COMPLETED, answer="\n\n".join([answer] * 5)),
+    }
+
+
+def _notices(language: str) -> dict[str, Card]:
+    words = texts(language)
+    agent_help = (
+        "- 发送“代码”看代码\n- 发送“表格”看表格"
+        if language == "zh"
+        else "- say “code” for code\n- say “table” for tables"
+    )
+    return {
+        "help": help_card(language, agent_help, False, agent="demo"),
+        "help_admin": help_card(language, agent_help, True, agent="demo"),
+        "status": status_card(
+            language,
+            agent="demo",
+            session="sess_1a2b",
+            running="turn_1",
+            queued=2,
+            turns=7,
+            input_tokens=12_345,
+            output_tokens=678,
+            cached_tokens=9_000,
+            folder="/srv/p2p/u_1",
+            connected=True,
+            uptime_ms=3_723_000,
+            version="0.1.0",
+        ),
+        "status_fresh": status_card(language, agent="demo"),
+        "neutral": neutral_card(language),
+        "could_not_start": notice_card(
+            words.could_not_start_title,
+            words.could_not_start.format(reason=words.error_agent_unreachable),
+            template="red",
+            language=language,
+        ),
+        "not_understood": notice_card(
+            words.not_understood_title, words.not_understood.format(kind=words.kind_video), language=language
+        ),
+        "with_buttons": notice_card(
+            words.notice_title,
+            words.interrupted_note,
+            template="orange",
+            buttons=(
+                Button(words.stop, {"do": "stop", "turn": "turn_1"}, "danger"),
+                Button(words.help_title, {"do": "help"}),
+            ),
+            language=language,
+        ),
+    }
+
+
+def cards(language: str) -> dict[str, Card]:
+    """Every card by name; a reply of several cards has them numbered."""
+    out: dict[str, Card] = {}
+    for name, view in views(language).items():
+        drawn = reply_cards(view, language)
+        for number, card in enumerate(drawn, 1):
+            out[f"reply_{name}" + (f"_{number}" if len(drawn) > 1 else "")] = card
+    draw: Callable[[str], dict[str, Card]] = _notices
+    return out | {f"notice_{name}": card for name, card in draw(language).items()}
