@@ -20,9 +20,9 @@ from channels.service.card_book import CardBook, CardPlace
 from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.signals import Signal
+from channels.store.snapshots import set_unsure
 from channels.store.transactions.admit import FIRST_SEQUENCES
 from channels.store.transactions.run import Lease, OpenCard, add_segment, reserve_sequences
-from channels.store.turns import set_unsure
 
 SEQUENCE_BLOCK = 1_000
 LAST_WORDS_S = 3.0  # how long the end of a turn waits for a frame that is on its way

@@ -15,7 +15,7 @@ from channels.rules.turn import View, finished
 from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.stopping import draw
-from channels.store import sessions, turns
+from channels.store import sessions, snapshots, turns
 from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.resume import can_continue
 from channels.store.transactions.run import Finish, uuids_for
@@ -93,6 +93,6 @@ def _find_wrecks(tx: Tx, limit: int) -> list[Wreck]:
 
 
 def _wreck(tx: Tx, turn: turns.Turn) -> Wreck:
-    snapshot = turns.find_snapshot(tx, turn.turn_id)
+    snapshot = snapshots.find_snapshot(tx, turn.turn_id)
     entries = tuple(entry for entry in sessions.read_log(tx, turn.session_id) if entry.turn_id == turn.turn_id)
     return Wreck(turn, snapshot.last_text if snapshot else "", entries, can_continue(tx, turn))

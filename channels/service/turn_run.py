@@ -23,6 +23,7 @@ from channels.service.durably import commit_surely
 from channels.service.live_card import LiveCard
 from channels.service.stopping import draw
 from channels.service.turn_log import TurnLog
+from channels.store.snapshots import Snapshot
 from channels.store.transactions.run import (
     Entered,
     Finish,
@@ -32,7 +33,6 @@ from channels.store.transactions.run import (
     save_progress,
     uuids_for,
 )
-from channels.store.turns import Snapshot
 
 SAVE_EVERY_S = 1.0
 STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is left alone and its turn ended

@@ -9,7 +9,7 @@ from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.turn_run import TurnRun
-from channels.store import turns
+from channels.store import snapshots, turns
 from channels.store.transactions.run import Lease
 from channels.store.tx import Tx
 
@@ -72,11 +72,11 @@ class Turns:
             task = asyncio.create_task(self._run(lease, snapshot), name=f"turn-{turn.turn_id}")
             self._tasks[turn.session_id] = task
 
-    async def _run(self, lease: Lease, snapshot: turns.Snapshot | None) -> None:
+    async def _run(self, lease: Lease, snapshot: snapshots.Snapshot | None) -> None:
         run = self._runs[lease.turn_id] = TurnRun(self._context, self._book, self._delivery, lease)
         try:
             if lease.start_epoch > 1:  # an earlier boot may have died of it: count before touching it
-                await self._context.database.run(turns.count_start, lease.turn_id)
+                await self._context.database.run(snapshots.count_start, lease.turn_id)
             await run.run(snapshot)
         except Exception:
             log.exception(LOOP_FAILED, loop="turn", turn_id=lease.turn_id)
@@ -87,5 +87,7 @@ class Turns:
             self._context.turns.ring()
 
 
-def _runnable(tx: Tx, context: Context, limit: int) -> list[tuple[turns.Turn, turns.Snapshot | None]]:
-    return [(turn, turns.find_snapshot(tx, turn.turn_id)) for turn in turns.runnable_turns(tx, context.epoch, limit)]
+def _runnable(tx: Tx, context: Context, limit: int) -> list[tuple[turns.Turn, snapshots.Snapshot | None]]:
+    return [
+        (turn, snapshots.find_snapshot(tx, turn.turn_id)) for turn in turns.runnable_turns(tx, context.epoch, limit)
+    ]

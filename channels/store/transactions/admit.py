@@ -7,7 +7,7 @@ from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, T
 from channels.rules import intents, routing
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import inbox, outbox, routes, sessions, turns
+from channels.store import inbox, outbox, routes, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
 from channels.store.tx import Tx
 
@@ -179,7 +179,7 @@ def _admit(
     busy = turns.is_session_busy(tx, session_id)
     sender = envelope.sender.user_id
     turns.insert_turn(tx, turn_id, "message", envelope.message_id, session_id, sender, epoch, now)
-    snapshot = turns.Snapshot(
+    snapshot = snapshots.Snapshot(
         turn_id=turn_id,
         session_id=session_id,
         chat_id=envelope.chat_id,
@@ -191,8 +191,8 @@ def _admit(
         message=admission.message_json,
         sender_user_id=sender,
     )
-    turns.insert_snapshot(tx, snapshot, now)
-    turns.insert_card(tx, turn_id, 0, "card", uuids[2], 0)
+    snapshots.insert_snapshot(tx, snapshot, now)
+    snapshots.insert_card(tx, turn_id, 0, "card", uuids[2], 0)
     build = intents.TurnIntents(turn_id, envelope.chat_id, envelope.message_id)
     drawing = admission.waiting if busy else admission.thinking
     effects = [build.typing(uuids[0]), *build.card(0, drawing, (uuids[1], uuids[2]), final=False)]

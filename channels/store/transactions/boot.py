@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import OwnerEpoch
-from channels.store import inbox, outbox, owners, routes, sessions, turns
+from channels.store import inbox, outbox, owners, routes, sessions, snapshots, turns
 from channels.store.transactions.admit import CLAIM_WAIT_MS
 from channels.store.tx import Tx
 
@@ -38,12 +38,18 @@ def take_ownership(tx: Tx, db_uuid: str, version: str, now: int, *, replay_pendi
     epoch = owners.raise_epoch(tx, version, now)
     deposed = turns.depose_entered(tx, epoch)
     if replay_pending:
-        deposed += turns.interrupt_worn_out(tx, STARTS_AT_MOST)
+        deposed += _interrupt_worn_out(tx)
     else:
         deposed += turns.interrupt_queued(tx, epoch)
     requeued = turns.reown_queued(tx, epoch)
     routes.reown_claims(tx, epoch, now + CLAIM_WAIT_MS)
     return Ownership(epoch, meta.db_uuid, meta.last_alive_at, requeued, deposed)
+
+
+def _interrupt_worn_out(tx: Tx) -> int:
+    """Queued turns whose preparation was begun too often are not begun again."""
+    found = [snapshots.find_snapshot(tx, turn_id) for turn_id in turns.queued_turns(tx)]
+    return sum(turns.interrupt(tx, one.turn_id) for one in found if one and one.attempts >= STARTS_AT_MOST)
 
 
 def beat(tx: Tx, now: int, alive_at: int | None) -> None:
@@ -84,5 +90,5 @@ def report(tx: Tx) -> Report:
         turns=turns.count_turns(tx),
         sessions=sessions.count_sessions(tx),
         routes=routes.count_routes(tx),
-        snapshots=turns.count_snapshots(tx),
+        snapshots=snapshots.count_snapshots(tx),
     )

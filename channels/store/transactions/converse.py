@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from channels.ids import ConversationKey, SendUuid, TurnId
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import inbox, routes, sessions, turns
+from channels.store import inbox, routes, sessions, snapshots, turns
 from channels.store.transactions.admit import Decided, answer_command, claim_key
 from channels.store.tx import Tx
 
@@ -77,4 +77,8 @@ def _latest_of_person(tx: Tx, message: Message) -> TurnId | None:
     envelope = message.envelope
     if envelope.thread_id is not None:
         return None
-    return turns.newest_open_turn(tx, envelope.chat_id, envelope.sender.user_id)
+    for turn in turns.open_turns_of_person(tx, envelope.sender.user_id):
+        snapshot = snapshots.find_snapshot(tx, turn.turn_id)
+        if snapshot is not None and snapshot.chat_id == envelope.chat_id:
+            return turn.turn_id
+    return None

@@ -7,7 +7,7 @@ from channels.rules import delivery
 from channels.rules.delivery import Attempt, Intent
 from channels.rules.intents import payload, read_payload
 from channels.rules.message import chat_key
-from channels.store import outbox, routes, sessions, turns
+from channels.store import outbox, routes, sessions, snapshots, turns
 from channels.store.tx import Tx
 
 SEQUENCE_JUMP = 10_000
@@ -94,7 +94,7 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
             outbox.set_wait(tx, intent.intent_id, now + after_ms, error, unsure)
         case delivery.Jump():
             if intent.turn_id is not None:
-                turns.reserve_sequences(tx, intent.turn_id, intent.segment, SEQUENCE_JUMP)
+                snapshots.reserve_sequences(tx, intent.turn_id, intent.segment, SEQUENCE_JUMP)
             outbox.set_wait(tx, intent.intent_id, now, error, False)
         case delivery.Last(state):
             outbox.set_last(tx, intent.intent_id, state, None, error, now)
@@ -139,16 +139,16 @@ def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
     intent = attempt.intent
     if intent.turn_id is None:
         return replace(attempt, in_thread=bool(read_payload(intent).get("in_thread")))
-    snapshot = turns.find_snapshot(tx, intent.turn_id)
+    snapshot = snapshots.find_snapshot(tx, intent.turn_id)
     if snapshot is None:
         return attempt
     attempt = replace(attempt, reaction_id=snapshot.reaction_id, in_thread=snapshot.in_thread)
-    card = next((card for card in turns.cards_of(tx, intent.turn_id) if card.segment == intent.segment), None)
+    card = next((card for card in snapshots.cards_of(tx, intent.turn_id) if card.segment == intent.segment), None)
     if card is None or intent.kind == "reaction":
         return attempt
     sequence = 0
     if intent.op == "close" and card.card_id:
-        sequence = turns.reserve_sequences(tx, intent.turn_id, intent.segment, 1)
+        sequence = snapshots.reserve_sequences(tx, intent.turn_id, intent.segment, 1)
     return replace(attempt, mode=card.mode, card_id=card.card_id, message_id=card.message_id, sequence=sequence)
 
 
@@ -159,12 +159,12 @@ def _go_on(tx: Tx, intent: Intent, closed: bool, now: int) -> Recorded:
         if claim is not None:
             closed = routes.close_claim(tx, claim.message_id)
         _keep_entities(tx, intent.turn_id)
-        turns.delete_snapshot(tx, intent.turn_id)
+        snapshots.delete_snapshot(tx, intent.turn_id)
     return replace(begin_next(tx, intent.lane, now), claim_closed=closed)
 
 
 def _keep_entities(tx: Tx, turn_id: TurnId) -> None:
-    for card in turns.cards_of(tx, turn_id):
+    for card in snapshots.cards_of(tx, turn_id):
         if card.message_id is not None:
             outbox.keep_entity(tx, card.message_id, card.card_id, card.sequence)
 
@@ -186,7 +186,7 @@ def _may_be_overtaken(tx: Tx, intent: Intent) -> bool:
     """A patch has no sequence: an earlier one of unknown outcome, or of another owner, may still arrive."""
     assert intent.turn_id is not None
     turn = turns.find_turn(tx, intent.turn_id)
-    cards = [card for card in turns.cards_of(tx, intent.turn_id) if card.segment == intent.segment]
+    cards = [card for card in snapshots.cards_of(tx, intent.turn_id) if card.segment == intent.segment]
     return any(card.unsure for card in cards) or (turn is not None and turn.start_epoch > 1)
 
 
@@ -203,11 +203,11 @@ def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
     if intent.turn_id is None:
         return False
     if effect.card_id is not None:
-        turns.set_card_id(tx, intent.turn_id, intent.segment, effect.card_id)
+        snapshots.set_card_id(tx, intent.turn_id, intent.segment, effect.card_id)
     if effect.reaction_id is not None and intent.intent_id.endswith("/typing"):
-        turns.set_reaction(tx, intent.turn_id, effect.reaction_id)
+        snapshots.set_reaction(tx, intent.turn_id, effect.reaction_id)
     if effect.message_id is not None and intent.op != "close":
-        turns.set_card_message(tx, intent.turn_id, intent.segment, effect.message_id)
+        snapshots.set_card_message(tx, intent.turn_id, intent.segment, effect.message_id)
     if effect.message_id is not None and intent.segment == 0:
         return _settle_place(tx, intent.turn_id, effect.thread_id, effect.message_id, now)
     return False
@@ -215,7 +215,7 @@ def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
 
 def _settle_place(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId, now: int) -> bool:
     """The reply is there: write the route that it makes and close the claim, or touch the route it used."""
-    claim, snapshot = routes.claim_of_turn(tx, turn_id), turns.find_snapshot(tx, turn_id)
+    claim, snapshot = routes.claim_of_turn(tx, turn_id), snapshots.find_snapshot(tx, turn_id)
     if claim is None:
         if snapshot is not None and snapshot.route_key is not None:
             routes.touch_route(tx, snapshot.route_key, snapshot.session_id, message_id, now)
@@ -226,7 +226,7 @@ def _settle_place(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_i
 
 def _put_route(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId | None, now: int) -> bool:
     """Thread route, or chat route where there is no thread. False when nothing is known of the turn any more."""
-    snapshot = turns.find_snapshot(tx, turn_id)
+    snapshot = snapshots.find_snapshot(tx, turn_id)
     session = sessions.find_session(tx, snapshot.session_id) if snapshot else None
     if snapshot is None or session is None:
         return False
@@ -239,7 +239,7 @@ def _put_route(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: 
     )
     routes.put_route(tx, route, now)
     if message_id is not None:  # until then the reply may be sent again, and must be sent to the same place
-        turns.set_place(tx, turn_id, key, thread_id is not None)
+        snapshots.set_place(tx, turn_id, key, thread_id is not None)
     return True
 
 
@@ -257,8 +257,8 @@ def _after_loss(tx: Tx, intent: Intent, state: str, now: int) -> bool:
 
 def _leave_thread(tx: Tx, intent: Intent, spare: Spare, error: str, now: int) -> None:
     if intent.turn_id is not None:
-        snapshot = turns.find_snapshot(tx, intent.turn_id)
-        turns.set_place(tx, intent.turn_id, snapshot.route_key if snapshot else None, False)
+        snapshot = snapshots.find_snapshot(tx, intent.turn_id)
+        snapshots.set_place(tx, intent.turn_id, snapshot.route_key if snapshot else None, False)
     body = payload(**{**read_payload(intent), "in_thread": False})
     outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], payload=body), error, now)
 
@@ -277,7 +277,7 @@ def _to_text(tx: Tx, attempt: Attempt, spare: Spare, error: str, now: int) -> No
     intent = attempt.intent
     if intent.op != "close":
         if intent.turn_id is not None:
-            turns.set_mode(tx, intent.turn_id, intent.segment, "text")
+            snapshots.set_mode(tx, intent.turn_id, intent.segment, "text")
         if intent.terminal or intent.turn_id is None:
             outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], op="text"), error, now)
         else:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserId
 from channels.rules import intents
-from channels.store import inbox, outbox, routes, sessions, turns
+from channels.store import inbox, outbox, routes, sessions, snapshots, turns
 from channels.store.tx import Tx
 
 UUIDS_PER_CONTINUE = 2
@@ -88,7 +88,7 @@ def _queue(
 ) -> None:
     outbox.supersede_card(tx, old.turn_id, 0, now)
     turns.insert_turn(tx, request.turn_id, "continue", old.turn_id, old.session_id, request.operator, epoch, now)
-    snapshot = turns.Snapshot(
+    snapshot = snapshots.Snapshot(
         turn_id=request.turn_id,
         session_id=old.session_id,
         chat_id=route.chat_id,
@@ -100,8 +100,8 @@ def _queue(
         message=request.message_json,
         sender_user_id=request.operator,
     )
-    turns.insert_snapshot(tx, snapshot, now)
-    turns.adopt_card(tx, request.turn_id, request.uuids[1], card.card_id, card.message_id, card.sequence)
+    snapshots.insert_snapshot(tx, snapshot, now)
+    snapshots.adopt_card(tx, request.turn_id, request.uuids[1], card.card_id, card.message_id, card.sequence)
     routes.touch_route(tx, route.key, old.session_id, card.message_id, now)
     build = intents.TurnIntents(request.turn_id, route.chat_id, trigger)
     outbox.add_intents(tx, [build.typing(request.uuids[0])], now)
@@ -110,7 +110,7 @@ def _queue(
 def _card_of(tx: Tx, turn_id: TurnId) -> outbox.SentCard | None:
     """The main card of a turn: from its snapshot while that is there, else from what was kept of it."""
     sent = outbox.sent_card_of_turn(tx, turn_id, 0)
-    open_card = next((card for card in turns.cards_of(tx, turn_id) if card.segment == 0), None)
+    open_card = next((card for card in snapshots.cards_of(tx, turn_id) if card.segment == 0), None)
     if open_card is None or open_card.message_id is None:
         return sent
     text = sent.text if sent else ""

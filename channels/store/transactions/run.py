@@ -7,7 +7,7 @@ from channels.ids import CardId, MessageId, OwnerEpoch, SendUuid, SessionId, Sta
 from channels.rules import intents
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
-from channels.store import inbox, outbox, sessions, turns
+from channels.store import inbox, outbox, sessions, snapshots, turns
 from channels.store.transactions.admit import FIRST_SEQUENCES
 from channels.store.tx import Tx
 
@@ -40,7 +40,7 @@ class Entered:
     """The turn is ours and in the log. `history`: what was said before; `waited`: its card does not say thinking."""
 
     lease: Lease
-    snapshot: turns.Snapshot
+    snapshot: snapshots.Snapshot
     session: sessions.Session
     history: tuple[tuple[str, str], ...]
     waited: bool
@@ -71,7 +71,7 @@ def uuids_for(cards: int) -> int:
 
 def enter_turn(tx: Tx, lease: Lease, text: str, now: int) -> Entered | None:
     """queued → entered and `user/message` in the log, or None: someone newer owns it, or a stop was asked for."""
-    snapshot = turns.find_snapshot(tx, lease.turn_id)
+    snapshot = snapshots.find_snapshot(tx, lease.turn_id)
     session = sessions.find_session(tx, lease.session_id)
     if snapshot is None or session is None:
         return None
@@ -90,7 +90,7 @@ def save_progress(tx: Tx, lease: Lease, text: str, log: Sequence[tuple[str, dict
     turn = turns.find_turn(tx, lease.turn_id)
     if turn is None or turn.state != "entered" or not _holds(turn, lease):
         return False
-    turns.save_text(tx, lease.turn_id, text)
+    snapshots.save_text(tx, lease.turn_id, text)
     for kind, body in log:
         sessions.append(tx, lease.session_id, kind, lease.turn_id, body, now)
     return not turn.stop_requested
@@ -100,10 +100,10 @@ def add_segment(
     tx: Tx, lease: Lease, segment: int, drawing: Drawing, uuids: tuple[SendUuid, SendUuid], now: int
 ) -> str | None:
     """The next card of a long answer. Returns its lane, or None when it is not ours or exists already."""
-    turn, snapshot = turns.find_turn(tx, lease.turn_id), turns.find_snapshot(tx, lease.turn_id)
+    turn, snapshot = turns.find_turn(tx, lease.turn_id), snapshots.find_snapshot(tx, lease.turn_id)
     if turn is None or snapshot is None or turn.state != "entered" or not _holds(turn, lease):
         return None
-    if not turns.insert_card(tx, lease.turn_id, segment, "card", uuids[1], FIRST_SEQUENCES):
+    if not snapshots.insert_card(tx, lease.turn_id, segment, "card", uuids[1], FIRST_SEQUENCES):
         return None
     build = _build(snapshot)
     outbox.add_intents(tx, build.card(segment, drawing, uuids, final=False), now)
@@ -112,14 +112,14 @@ def add_segment(
 
 def reserve_sequences(tx: Tx, lease: Lease, segment: int, count: int) -> int:
     """The first of `count` fresh sequence numbers for the live lane of a card; 0 when it is gone."""
-    return turns.reserve_sequences(tx, lease.turn_id, segment, count)
+    return snapshots.reserve_sequences(tx, lease.turn_id, segment, count)
 
 
 def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:
     """Outcome, log, inbox rows and the terminal intents in one commit. None: not ours any more."""
     if not turns.end_turn(tx, lease.turn_id, lease.start_epoch, lease.owner_epoch, finish.outcome, now):
         return None
-    turn, snapshot = turns.find_turn(tx, lease.turn_id), turns.find_snapshot(tx, lease.turn_id)
+    turn, snapshot = turns.find_turn(tx, lease.turn_id), snapshots.find_snapshot(tx, lease.turn_id)
     assert turn is not None and turn.outcome is not None
     end: tuple[str, dict[str, object]] = ("turn/end", {"outcome": turn.outcome})
     ends = () if sessions.has_ended(tx, lease.turn_id) else (end,)
@@ -136,8 +136,8 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | No
 
 def _open_cards(tx: Tx, turn_id: TurnId) -> tuple[OpenCard, ...]:
     opened = []
-    for card in turns.cards_of(tx, turn_id):
-        first = turns.reserve_sequences(tx, turn_id, card.segment, FIRST_SEQUENCES)
+    for card in snapshots.cards_of(tx, turn_id):
+        first = snapshots.reserve_sequences(tx, turn_id, card.segment, FIRST_SEQUENCES)
         last = first + FIRST_SEQUENCES - 1
         opened.append(OpenCard(card.segment, card.card_id, card.message_id, first, last))
     return tuple(opened)
@@ -147,16 +147,16 @@ def _holds(turn: turns.Turn, lease: Lease) -> bool:
     return turn.start_epoch == lease.start_epoch and turn.owner_epoch == lease.owner_epoch
 
 
-def _build(snapshot: turns.Snapshot) -> intents.TurnIntents:
+def _build(snapshot: snapshots.Snapshot) -> intents.TurnIntents:
     assert snapshot.trigger_message_id is not None
     return intents.TurnIntents(snapshot.turn_id, snapshot.chat_id, snapshot.trigger_message_id)
 
 
 def _closing(
-    tx: Tx, snapshot: turns.Snapshot, drawings: Sequence[Drawing], uuids: Sequence[SendUuid], now: int
+    tx: Tx, snapshot: snapshots.Snapshot, drawings: Sequence[Drawing], uuids: Sequence[SendUuid], now: int
 ) -> list[Intent]:
     """A close for every card that exists, a whole new card for every page beyond."""
-    build, existing = _build(snapshot), {card.segment for card in turns.cards_of(tx, snapshot.turn_id)}
+    build, existing = _build(snapshot), {card.segment for card in snapshots.cards_of(tx, snapshot.turn_id)}
     effects: list[Intent] = []
     for segment in range(max(len(drawings), len(existing))):
         drawing = drawings[min(segment, len(drawings) - 1)]
@@ -164,12 +164,12 @@ def _closing(
         if segment in existing:
             effects.append(build.close(segment, drawing, pair[0]))
         else:
-            turns.insert_card(tx, snapshot.turn_id, segment, "card", pair[1], FIRST_SEQUENCES)
+            snapshots.insert_card(tx, snapshot.turn_id, segment, "card", pair[1], FIRST_SEQUENCES)
             effects += build.card(segment, drawing, pair, final=True)
     return effects
 
 
-def _reactions(tx: Tx, snapshot: turns.Snapshot, outcome: str, uuids: Sequence[SendUuid], now: int) -> list[Intent]:
+def _reactions(tx: Tx, snapshot: snapshots.Snapshot, outcome: str, uuids: Sequence[SendUuid], now: int) -> list[Intent]:
     """Typing goes (unless it was never sent), DONE comes after a good end."""
     build = _build(snapshot)
     typing = build.typing(uuids[0]).intent_id

@@ -9,7 +9,7 @@ from channels.errors import ApiRefused, CodeKind
 from channels.ids import TurnId, UserId
 from channels.rules.delivery import LeaveThread, PatchLane, TextLane, Wait, settle_failure
 from channels.rules.intents import reaction_lane, turn_lane
-from channels.store import turns
+from channels.store import snapshots
 from channels.store.transactions.boot import sweep
 from channels.store.transactions.deliver import Recorded, Spare, begin_next, record_failure, record_success
 from channels.store.transactions.repair import repair_turn
@@ -57,9 +57,9 @@ def test_the_snapshot_goes_with_the_last_terminal_intent(store: Store) -> None:
     turn_id = entered(store)
     finish(store, turn_id)
     assert deliver_all(store, turn_lane(turn_id)) == ["close"]
-    assert store.run(turns.find_snapshot, turn_id) is not None, "the reactions are still to come"
+    assert store.run(snapshots.find_snapshot, turn_id) is not None, "the reactions are still to come"
     assert deliver_all(store, reaction_lane(turn_id)) == ["remove", "add"]
-    assert store.run(turns.find_snapshot, turn_id) is None
+    assert store.run(snapshots.find_snapshot, turn_id) is None
     assert store.rows("SELECT state FROM inbox") == [("done",)]
 
 
