@@ -10,8 +10,8 @@ from channels.cards.texts import Texts
 from channels.rules.agent_event import ToolStatus
 from channels.rules.turn import RUNNING, Phase, Tool, View
 
-REASONING_BYTES = 3_000
-TOOLS_BYTES = 3_000
+REASONING_BYTES = 2_600
+TOOLS_BYTES = 2_600
 PLAN_BYTES = 1_400
 
 TOOL_MARKS = {ToolStatus.PENDING: "◌", ToolStatus.RUNNING: "▸", ToolStatus.DONE: "✓", ToolStatus.FAILED: "✗"}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from channels.cards.card import ANSWER_ELEMENT, CARD_BYTES, CARD_ELEMENTS, Button, Card, card_size, elements_of
 from channels.cards.notice import notice_card, text_message
+from channels.cards.paging import PAGE_BYTES
 from channels.cards.reply import TEMPLATES, reply_cards
 from channels.cards.texts import texts
 from channels.rules.agent_event import Ended, Outcome, TextDelta, ToolStatus, UsageReported
@@ -219,7 +220,7 @@ def test_the_fullest_page_and_the_fullest_panels_fit_one_card() -> None:
     view = View(
         "turn_" + "x" * 35,
         phase=Phase.FAILED,
-        answer="```\n" + ('"' * 99 + "\n") * 41 + "```",
+        answer="```\n" + ('"' * 99 + "\n") * ((PAGE_BYTES - 100) // 399) + "```",
         reasoning=full,
         tools=tuple(Tool(f"t{number}", full, "read", full, ToolStatus.DONE, full) for number in range(60)),
         plan=tuple((full, "pending") for _ in range(60)),
