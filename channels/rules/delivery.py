@@ -159,12 +159,13 @@ def settle_failure(
     match error:
         case OutcomeUnknown():
             return _unknown(attempt, now, wait_ms)
-        case RetryLater(after_ms=after_ms):
+        case RetryLater(after_ms=after_ms, kind=kind, code=code):
             if closing and now - attempt.created_at > CARD_LIFE_MS:
                 return Last("expired")
             if attempt.unsure and says(attempt) and now - attempt.first_attempt_at > UUID_WINDOW_MS:
                 return AskHistory()
-            return Wait(after_ms or wait_ms)
+            answered_5xx = kind is CodeKind.SERVER and code != 0  # a gateway's 5xx may hide a request that worked
+            return Wait(after_ms or wait_ms, unsure=says(attempt) and answered_5xx)
         case ApiRefused():
             return _refused(attempt, error.kind, wait_ms, recalled)
 

@@ -148,6 +148,12 @@ def test_waits_are_what_the_server_says_or_grow() -> None:
     assert settle_failure(attempt("reply", attempts=4), later, 2_000, MIDDLE) == Wait(4_000)
 
 
+def test_a_gateways_error_may_hide_a_message_that_is_there() -> None:
+    bad_gateway = RetryLater(0, CodeKind.SERVER, 502)
+    assert settle_failure(attempt("reply"), bad_gateway, 2_000, MIDDLE) == Wait(500, unsure=True)
+    assert settle_failure(attempt("close"), bad_gateway, 2_000, MIDDLE) == Wait(500)
+
+
 def test_closing_updates_are_tried_for_fourteen_days_at_most_an_hour_apart() -> None:
     later, tried = RetryLater(0, CodeKind.SERVER), attempt("close", attempts=30)
     assert settle_failure(tried, later, 1_000 + CARD_LIFE_MS, MIDDLE) == Wait(CLOSING_CAP_MS)
