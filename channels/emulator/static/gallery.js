@@ -68,9 +68,15 @@ function draw() {
   );
 }
 
+/** A file holds a card, or an object with the card under "card" (as the answer to a click has it, or our golden files). */
+function cardIn(text) {
+  const value = JSON.parse(text);
+  return value.schema === undefined && value.card ? (value.card.data ?? value.card) : value;
+}
+
 function drawCard(text) {
   try {
-    return createCard(JSON.parse(text), {
+    return createCard(cardIn(text), {
       language,
       phone: narrow.matches,
       people: () => undefined,

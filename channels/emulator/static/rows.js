@@ -25,7 +25,8 @@ export function createRows(page, place) {
         today === day &&
         before.sender === message.sender &&
         message.create_ms - before.create_ms < 180000 &&
-        !before.recalled;
+        !before.recalled &&
+        !(place === "chat" && (message.thread_id || before.thread_id));
       day = today;
       before = message;
       nodes.push(rowOf(message, Boolean(joined)));
