@@ -77,9 +77,12 @@ class Sockets:
 
     def cut(self) -> int:
         """Break every connection; how many there were."""
-        for connection in list(self.connections.values()):
+        broken = list(self.connections.values())
+        for connection in broken:
             connection.cut()
-        return len(self.connections)
+            self._remove(connection.connection_id)
+        self._world.ledger.changed()
+        return len(broken)
 
     def mute(self, on: bool = True) -> None:
         """Make every present and future connection half-open: pings are answered, events vanish."""

@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
-LINE_TIMEOUT_S = 40
+LINE_TIMEOUT_S = 100
 
 
 class Script:

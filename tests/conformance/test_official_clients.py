@@ -2,13 +2,18 @@
 
 from typing import Any
 
+import pytest
+
 from tests.conformance.conftest import Start
 from tests.conformance.processes import Control
+
+CLIENT_START_S = 90  # importing the official client takes 2.5 s alone, and far longer on a busy machine
+pytestmark = pytest.mark.timeout(240)
 
 
 def test_event_reaches_the_official_client_and_its_reply_arrives(emulator: Control, start: Start) -> None:
     client = start("oapi_events.py", emulator.url)
-    emulator.post("wait", pings=1, timeout_s=30)
+    emulator.post("wait", pings=1, timeout_s=CLIENT_START_S)
     message_id = emulator.say("Alice", "oc_group", "hello", mention_bot=True)
     line = client.line()
     assert line["message_id"] == message_id
@@ -22,7 +27,7 @@ def test_event_reaches_the_official_client_and_its_reply_arrives(emulator: Contr
 def test_chunks_in_reverse_order_make_one_event(emulator: Control, start: Start) -> None:
     emulator.post("behaviour", chunk_bytes=300, chunk_order="reverse")
     client = start("oapi_events.py", emulator.url)
-    emulator.post("wait", connections=1, timeout_s=30)
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
     message_id = emulator.say("Bob", "oc_p2p_bob", "x" * 2000)
     assert client.line()["length"] == 2000
     emulator.post("wait", acked=message_id)
@@ -33,7 +38,7 @@ def test_missing_chunk_is_redelivered_whole(emulator: Control, start: Start) -> 
     emulator.post("behaviour", chunk_bytes=300, chunks_missing=1)
     emulator.post("settings", time_scale=0.01, ack_timeout_s=0.5)
     client = start("oapi_events.py", emulator.url)
-    emulator.post("wait", connections=1, timeout_s=30)
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
     message_id = emulator.say("Bob", "oc_p2p_bob", "x" * 2000)
     assert client.line()["length"] == 2000
     emulator.post("wait", acked=message_id)
@@ -43,7 +48,7 @@ def test_missing_chunk_is_redelivered_whole(emulator: Control, start: Start) -> 
 
 def test_click_gets_the_toast_and_the_card_of_the_answer(emulator: Control, start: Start) -> None:
     client = start("oapi_events.py", emulator.url)
-    emulator.post("wait", connections=1, timeout_s=30)
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
     emulator.say("Alice", "oc_p2p_alice", "a card please")
     card_message = client.line()["reply"]
     answer = emulator.world("click", user="Alice", message_id=card_message, value={"id": 7}, form={"why": "because"})
@@ -56,9 +61,18 @@ def test_click_gets_the_toast_and_the_card_of_the_answer(emulator: Control, star
     assert (last["call"], last["card"]["body"]["elements"][0]["content"]) == ("callback", "done")
 
 
+def test_official_client_comes_back_after_a_cut(emulator: Control, start: Start) -> None:
+    client = start("oapi_events.py", emulator.url)
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
+    assert emulator.post("connections", do="cut") == {"connections": 1}
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
+    message_id = emulator.say("Alice", "oc_p2p_alice", "again")
+    assert client.line()["message_id"] == message_id
+
+
 def test_recall_reaches_the_official_client(emulator: Control, start: Start) -> None:
     client = start("oapi_events.py", emulator.url)
-    emulator.post("wait", connections=1, timeout_s=30)
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
     message_id = emulator.say("Alice", "oc_p2p_alice", "oops")
     assert client.line()["event"] == "message"
     emulator.world("recall", user="Alice", message_id=message_id)
@@ -87,9 +101,9 @@ def test_calls_of_the_official_client(emulator: Control, start: Start) -> None:
 
 def test_echo_bot_of_the_channel_sdk(emulator: Control, start: Start) -> None:
     start("channel_echo.py", emulator.url)
-    emulator.post("wait", connections=1, timeout_s=30)
+    emulator.post("wait", connections=1, timeout_s=CLIENT_START_S)
     message_id = emulator.say("张三", "oc_p2p_zhang_san", "你好")
-    emulator.post("wait", replies_to=message_id, timeout_s=30)
+    emulator.post("wait", replies_to=message_id, timeout_s=CLIENT_START_S)
     [reply] = emulator.ledger(message_id)["visible_replies"]
     assert "received: 你好" in str(reply["content"])
     emulator.post("wait", acked=message_id)
