@@ -4,7 +4,7 @@ Everything here was written by an agent or a tool and is shown as plain text, ne
 of its own, so that the room that is left for the answer is the same from the first frame to the last.
 """
 
-from channels.cards.card import Element, panel, small, wire_size
+from channels.cards.card import Element, panel, small, wire_size, words_only
 from channels.cards.excerpt import clip, one_line, tail, tidy
 from channels.cards.texts import Texts
 from channels.rules.agent_event import ToolStatus
@@ -64,7 +64,7 @@ def plan_panel(view: View, words: Texts) -> Element | None:
         lines.append(words.plan_more.format(count=hidden))
     done = sum(status == "completed" for _, status in view.plan)
     title = words.plan.format(done=done, total=len(view.plan))
-    return panel("plan", title, [small("\n".join(lines))], expanded=view.phase in RUNNING)
+    return panel("plan", title, [words_only("\n".join(lines))], expanded=view.phase in RUNNING)
 
 
 def _tools_title(view: View, words: Texts) -> str:

@@ -101,6 +101,11 @@ def small(content: str, element_id: str = "") -> Element:
     return element
 
 
+def words_only(content: str) -> Element:
+    """Plain text in the normal size. Nothing in it is Markdown."""
+    return {"tag": "div", "text": {"tag": "plain_text", "content": content}}
+
+
 def panel(element_id: str, title: str, content: Sequence[Element], *, expanded: bool) -> Element:
     """A part that folds away under its title."""
     return {

@@ -16,11 +16,11 @@ def clean(text: str, image_word: str = "image") -> str:
     return clean_units(units(text), image_word)
 
 
-def clean_units(parts: Sequence[Unit], image_word: str = "image", *, growing: bool = False) -> str:
-    """The same for units. While the text is `growing`, marks that its last unit has not closed yet are closed."""
+def clean_units(parts: Sequence[Unit], image_word: str = "image", *, unfinished: bool = False) -> str:
+    """The same for units. Where the text is `unfinished`, marks that are open at its end are closed."""
     drawn = [(unit, draw(unit, image_word)) for unit in parts[:-1]]
     if parts:
-        last = _mended(parts[-1]) if growing else parts[-1]
+        last = _mended(parts[-1]) if unfinished else parts[-1]
         drawn.append((last, draw(last, image_word)))
     return join_units(drawn)
 

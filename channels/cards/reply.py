@@ -36,7 +36,7 @@ def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) ->
     """The cards of a turn as they should stand now, main card first. `buttons` go onto the main card."""
     words = texts(language)
     answer = tidy(view.answer)
-    if view.phase in RUNNING:
+    if _is_unfinished(view):
         answer = hold_back(answer)
     parts = pages(answer) or (Page(()),)
     return tuple(_segment(view, words, parts, number, buttons) for number in range(len(parts)))
@@ -58,10 +58,9 @@ def phase_title(phase: Phase, words: Texts) -> str:
 
 def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, buttons: Sequence[Button]) -> Card:
     running, last = view.phase in RUNNING, number == len(parts) - 1
-    growing = running and last
     notes = _notes(view, words, kept=bool(parts[0].units)) if last else []
     elements = _top(view, words) if number == 0 else [small(words.part.format(number=number + 1), "part")]
-    if answer := clean_units(parts[number].units, words.image, growing=growing):
+    if answer := clean_units(parts[number].units, words.image, unfinished=last and _is_unfinished(view)):
         elements.append(markdown(answer, ANSWER_ELEMENT))
     elements += [markdown(clean(note, words.image), f"note_{count}") for count, note in enumerate(notes, 1)]
     elements += _bottom(view, words) if last else [small(words.continues, "continues")]
@@ -75,8 +74,13 @@ def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, butto
         text=text or title,
         summary=title if running and number == 0 else _summary(view, body or text, title),
         header=header(title, TEMPLATES[view.phase]) if number == 0 else None,
-        streaming=growing,
+        streaming=running and last,
     )
+
+
+def _is_unfinished(view: View) -> bool:
+    """Whether the answer may break off anywhere: while it grows, and when the turn did not complete."""
+    return view.phase is not Phase.DONE or view.outcome is Outcome.MAX_TOKENS
 
 
 def _top(view: View, words: Texts) -> list[Element]:
@@ -100,16 +104,17 @@ def _bottom(view: View, words: Texts) -> list[Element]:
 
 def _notes(view: View, words: Texts, *, kept: bool) -> list[str]:
     """How it ended and what to do, where the answer alone does not say it. Markdown."""
+    kept_too = words.between_sentences + words.kept if kept else ""
     match view.phase:
         case Phase.WAITING:
             return [words.queued]
         case Phase.FAILED:
             error = literal(one_line(view.error, ERROR_CHARACTERS)) or words.failed_unknown
-            return [f"⚠️ {error}", " ".join(part for part in (words.kept if kept else "", words.failed_do) if part)]
+            return [f"⚠️ {error}", words.kept + words.between_sentences + words.failed_do if kept else words.failed_do]
         case Phase.INTERRUPTED:
-            return [f"⚠️ {words.interrupted_note}" + (f" {words.kept}" if kept else "")]
+            return [f"⚠️ {words.interrupted_note}{kept_too}"]
         case Phase.STOPPED:
-            return [words.stopped_note + (f" {words.kept}" if kept else "")]
+            return [words.stopped_note + kept_too]
         case Phase.DONE if view.outcome is Outcome.MAX_TOKENS:
             return [f"⚠️ {words.max_tokens_note}"]
         case Phase.DONE if not kept:

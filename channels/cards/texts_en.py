@@ -26,6 +26,7 @@ EN = Texts(
     continues="Continued in the next card ↓",
     empty_answer="The agent ended without an answer.",
     image="picture",
+    between_sentences=" ",
     kept="Everything above is kept.",
     stopped_note="Stopped at your request.",
     interrupted_note="The service was interrupted while answering. Send your message again to get a full answer.",

@@ -37,6 +37,7 @@ class Texts:
     continues: str  # foot of a card that another one follows
     empty_answer: str
     image: str  # the words for a picture without a description
+    between_sentences: str  # what stands between two sentences that are put together here
     kept: str  # said under a text that a person has already read and that stays
     stopped_note: str
     interrupted_note: str

@@ -93,7 +93,7 @@ def test_no_raw_mark_is_seen_at_any_moment() -> None:
         "```py\nx = 1\n```\n\n> 引用 *强调* 结束"
     )
     for end in range(1, len(text) + 1):
-        shown = clean_units(units(hold_back(text[:end])), growing=True)
+        shown = clean_units(units(hold_back(text[:end])), unfinished=True)
         for mark in ("&#42;", "&#96;", "&#126;", "&#91;", "&#60;"):
             assert mark not in shown, (end, shown)
         assert shown.count("```") % 2 == 0

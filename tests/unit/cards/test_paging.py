@@ -25,7 +25,7 @@ def squeezed(text: str) -> str:
 
 
 def drawn(page: Page) -> str:
-    return clean_units(page.units, "picture", growing=True)
+    return clean_units(page.units, "picture", unfinished=True)
 
 
 @SLOW
