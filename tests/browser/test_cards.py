@@ -122,7 +122,7 @@ async def test_content_never_becomes_markup(gallery: Page) -> None:
         "header": {"title": {"tag": "markdown", "content": evil}},
         "elements": [],
     }
-    texts = [
+    texts: list[Json] = [
         {"tag": "markdown", "content": evil},
         {"tag": "div", "text": {"tag": "plain_text", "content": evil}},
         panel,
