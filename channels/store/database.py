@@ -182,7 +182,13 @@ class Database:
 
 
 async def _connect_on_thread(connect: Callable[[], sqlite3.Connection]) -> aiosqlite.Connection:
-    return await aiosqlite.Connection(connect, iter_chunk_size=64)
+    """Open on the thread. A refused open waits for the thread to end: it would else speak to a loop that has closed."""
+    connection = aiosqlite.Connection(connect, iter_chunk_size=64)
+    try:
+        return await connection
+    except BaseException:
+        await asyncio.to_thread(connection._thread.join, 5.0)
+        raise
 
 
 def _take(waiting: deque[_Caller]) -> list[_Caller]:
