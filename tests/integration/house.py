@@ -17,6 +17,7 @@ from channels.emulator import Emulator, EmulatorSettings
 from channels.emulator.faults import Fault
 from channels.emulator.ledger import Call, CardState
 from channels.emulator.messages import Message
+from channels.service.context import Context
 from channels.store.tx import Tx
 from tests.integration import cards_seen
 from tests.integration.taps import MovableClock, Tap
@@ -28,6 +29,13 @@ SELECT (SELECT count(*) FROM inbox WHERE terminal_at IS NULL) + (SELECT count(*)
      + (SELECT count(*) FROM turns WHERE state <> 'ended') + (SELECT count(*) FROM inflight)
      + (SELECT count(*) FROM establishing WHERE state = 'open')
 """
+# how long until the next intent is due, where every open row waits for one of a turn that has ended
+PUT_OFF = """
+SELECT min(next_attempt_at) - :now FROM outbox WHERE state = 'pending'
+AND NOT EXISTS (SELECT 1 FROM inbox WHERE terminal_at IS NULL)
+AND NOT EXISTS (SELECT 1 FROM turns WHERE state <> 'ended')
+"""
+LONG_WAIT_MS = 20_000
 
 
 def emulator_settings(**changes: Any) -> EmulatorSettings:
@@ -110,7 +118,7 @@ class House:
         self.clock.advance(seconds)
         self.emulator.advance(seconds)
         if self.service is not None:
-            context = self.service.parts.context
+            context = self._context
             for signal in (context.inbox, context.turns, context.outbox):
                 signal.ring()
 
@@ -118,8 +126,7 @@ class House:
 
     async def rows(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
         """What the domain file holds now."""
-        assert self.service is not None
-        return await self.service.parts.context.database.read(_rows, sql, values)
+        return await self._context.database.read(_rows, sql, values)
 
     async def one(self, sql: str, **values: object) -> Any:
         """The first value of the first row, None when there is none."""
@@ -141,8 +148,17 @@ class House:
         await self.ledger.until(fact, limit_s)
 
     async def quiet(self, limit_s: float = LIMIT_S) -> None:
-        """Wait until the file holds nothing that still has to happen."""
-        await self.held(f"SELECT ({OPEN_ROWS}) = 0", 1, limit_s)
+        """Wait until the file holds nothing that still has to happen; what is put off for long is brought forward."""
+        async with asyncio.timeout(limit_s):
+            while True:
+                self._committed.clear()
+                if not await self.one(OPEN_ROWS):
+                    return
+                now = self._context.now()
+                wait_ms = await self.one(PUT_OFF, now=now)
+                if wait_ms is not None and wait_ms > LONG_WAIT_MS:
+                    self.advance((wait_ms + 1) / 1000)
+                await self._committed.wait()
 
     # People
 
@@ -170,6 +186,11 @@ class House:
         )
         await self.quiet(limit_s)
         return self.replies(message_id)[0]
+
+    async def done(self, message_id: str, limit_s: float = LIMIT_S) -> None:
+        """Wait until the message was taken in and nothing is left to do; whether people saw an answer is not asked."""
+        await self.held("SELECT 1 FROM inbox WHERE message_id = :message_id", 1, limit_s, message_id=message_id)
+        await self.quiet(limit_s)
 
     async def ask(self, text: str, user: str = "Alice", chat_id: str | None = None, **more: Any) -> tuple[str, Message]:
         """Write and wait for the answer: the message id and the first reply."""
@@ -206,6 +227,11 @@ class House:
         assert not cards_seen.is_running(card), json.dumps(card, ensure_ascii=False)[:500]
         assert self.ledger.reactions(message_id) == ["DONE"]
         return card
+
+    @property
+    def _context(self) -> Context:
+        assert self.service is not None, "no service runs"
+        return self.service.parts.context
 
     def _ring(self, name: str) -> None:
         if name == "COMMITTED":
