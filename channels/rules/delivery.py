@@ -23,7 +23,8 @@ class Intent:
 
     `op` is what the sender does: create (a card entity); reply, send (the card, as an answer or plainly to the chat);
     notice (a stand-alone card as an answer); text, send_text (the same as text); close (the last update of a card, or
-    the whole answer where the card became text); add, remove (a reaction). `payload` is JSON text.
+    the whole answer where the card became text); rewrite (a stand-alone card that was sent); add, remove (a reaction).
+    `payload` is JSON text.
     """
 
     intent_id: IntentId
@@ -141,6 +142,7 @@ ANSWERING = frozenset({"reply", "notice", "text"})  # … as an answer to one
 JUMPS_AT_MOST = 5
 DEPTH_AT_MOST = 5  # successors of successors
 MASKED = '"masked":true'  # stands in the payload of a successor whose e-mail addresses are masked
+NEUTRAL = '"neutral":true'  # … of a close that only says that the answer comes as text; nothing stands in for it
 
 
 def settle_failure(
@@ -226,7 +228,8 @@ def _another_way(attempt: Attempt, kind: CodeKind, recalled: str) -> Step:
     """After a definite refusal with no unsure attempt before it."""
     op = attempt.intent.op
     answers = op in ANSWERING or (op == "close" and attempt.mode == "text")
-    switchable = attempt.mode == "card" and depth(attempt.intent) < DEPTH_AT_MOST
+    neutral = NEUTRAL in attempt.intent.payload
+    switchable = attempt.mode == "card" and not neutral and depth(attempt.intent) < DEPTH_AT_MOST
     match kind:
         case CodeKind.MESSAGE_GONE if answers and recalled == "stop" and attempt.intent.turn_id is not None:
             return Abandon()
@@ -238,7 +241,7 @@ def _another_way(attempt: Attempt, kind: CodeKind, recalled: str) -> Step:
             return LeaveThread()
         case CodeKind.SEQUENCE | CodeKind.STREAMING_CLOSED if op == "close" and attempt.attempts <= JUMPS_AT_MOST:
             return Jump()
-        case CodeKind.AUDIT if op == "close" and MASKED not in attempt.intent.payload:
+        case CodeKind.AUDIT if op == "close" and not neutral and MASKED not in attempt.intent.payload:
             return MaskMail()
         case _ if op == "create":
             return PatchLane()

@@ -59,7 +59,7 @@ def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
     attempt = Attempt(
         intent=head.intent,
         attempts=head.attempts + 1,
-        first_attempt_at=head.first_attempt_at if head.first_attempt_at is not None else now,
+        first_attempt_at=_first_attempt_at(head, now),
         unsure=head.unsure,
         created_at=head.created_at,
         reconcile=head.reconcile,
@@ -68,6 +68,13 @@ def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
         outbox.ask_history(tx, head.intent.intent_id, "the uuid window is over", now)
         attempt = replace(attempt, reconcile=True)
     return Recorded(next=_with_surroundings(tx, attempt))
+
+
+def _first_attempt_at(head: outbox.OutboxRow, now: int) -> int:
+    """Since when the effect may be there. In a restored file also an intent that nobody sent may have been sent."""
+    if head.first_attempt_at is not None:
+        return head.first_attempt_at
+    return head.created_at if head.reconcile else now
 
 
 def record_success(tx: Tx, attempt: Attempt, effect: Effect, now: int) -> Recorded:
@@ -155,12 +162,17 @@ def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
 def _go_on(tx: Tx, intent: Intent, closed: bool, now: int) -> Recorded:
     """Delete the snapshot when the turn's last terminal intent is settled; begin the lane's next attempt."""
     if intent.turn_id is not None and outbox.terminals_settled(tx, intent.turn_id):
-        claim = routes.claim_of_turn(tx, intent.turn_id)
-        if claim is not None:
-            closed = routes.close_claim(tx, claim.message_id)
-        _keep_entities(tx, intent.turn_id)
-        snapshots.delete_snapshot(tx, intent.turn_id)
+        closed = forget_snapshot(tx, intent.turn_id) or closed
     return replace(begin_next(tx, intent.lane, now), claim_closed=closed)
+
+
+def forget_snapshot(tx: Tx, turn_id: TurnId) -> bool:
+    """Nothing is left to do for this turn. Returns whether a claim closed."""
+    claim = routes.claim_of_turn(tx, turn_id)
+    closed = claim is not None and routes.close_claim(tx, claim.message_id)
+    _keep_entities(tx, turn_id)
+    snapshots.delete_snapshot(tx, turn_id)
+    return closed
 
 
 def _keep_entities(tx: Tx, turn_id: TurnId) -> None:
@@ -209,11 +221,11 @@ def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
     if effect.message_id is not None and intent.op != "close":
         snapshots.set_card_message(tx, intent.turn_id, intent.segment, effect.message_id)
     if effect.message_id is not None and intent.segment == 0:
-        return _settle_place(tx, intent.turn_id, effect.thread_id, effect.message_id, now)
+        return settle_place(tx, intent.turn_id, effect.thread_id, effect.message_id, now)
     return False
 
 
-def _settle_place(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId, now: int) -> bool:
+def settle_place(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId, now: int) -> bool:
     """The reply is there: write the route that it makes and close the claim, or touch the route it used."""
     claim, snapshot = routes.claim_of_turn(tx, turn_id), snapshots.find_snapshot(tx, turn_id)
     if claim is None:
@@ -279,11 +291,14 @@ def _to_text(tx: Tx, attempt: Attempt, spare: Spare, error: str, now: int) -> No
         if intent.turn_id is not None:
             snapshots.set_mode(tx, intent.turn_id, intent.segment, "text")
         if intent.terminal or intent.turn_id is None:
-            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], op="text"), error, now)
+            op = "send_text" if intent.op == "send" else "text"
+            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], op=op), error, now)
         else:
             outbox.set_last(tx, intent.intent_id, "superseded", None, error, now)
         return
-    neutral = delivery.successor(intent, spare.uuids[0], payload=payload(card=spare.neutral_card, text=""))
+    neutral = delivery.successor(
+        intent, spare.uuids[0], payload=payload(card=spare.neutral_card, text="", neutral=True)
+    )
     outbox.supersede(tx, intent, neutral, error, now)
     said = delivery.successor(
         neutral, spare.uuids[1], kind="segment", op="text", payload=payload(card="", text=spare.text)
