@@ -1,6 +1,7 @@
 """Settings → objects: the parts of one boot, wired, nothing running yet."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import aiohttp
@@ -38,6 +39,7 @@ class Ports:
     ids: Ids
     hook: StatementHook | None = None  # sees every statement before it runs
     probe: Probe | None = None  # sees every call to Feishu
+    agents: Mapping[str, Agent] | None = None  # answer in place of those that the settings name
 
     @classmethod
     def real(cls) -> "Ports":
@@ -75,7 +77,7 @@ def resolve(settings: Settings, ports: Ports) -> Resolved:
     return Resolved(
         credentials=Credentials(feishu.app_id, secret, feishu.domain),
         proxy=resolve_address(feishu.proxy, "feishu.proxy") or None,
-        agents=build_agents(presets_from(settings), ports.clock, ports.rng),
+        agents=dict(ports.agents) if ports.agents else build_agents(presets_from(settings), ports.clock, ports.rng),
     )
 
 
