@@ -25,16 +25,16 @@ def test_official_definition_reads_our_frames(headers: dict[str, str], payload: 
 
 
 @CALM
-@given(HEADERS, st.binary(max_size=200))
-def test_we_read_official_frames(headers: dict[str, str], payload: bytes) -> None:
+@given(HEADERS, st.binary(max_size=200), st.integers(0, 2**31 - 1), st.integers(0, 2**63))
+def test_we_read_official_frames(headers: dict[str, str], payload: bytes, service: int, seq: int) -> None:
     official = OfficialFrame()
-    official.SeqID, official.LogID, official.service, official.method = 7, 2**40, 300, DATA
+    official.SeqID, official.LogID, official.service, official.method = seq, 2**40, service, DATA
     official.payload, official.LogIDNew, official.payload_type = payload, "log", "json"
     for key, value in headers.items():
         header = official.headers.add()
         header.key, header.value = key, value
     frame = decode_frame(official.SerializeToString())
-    assert (frame.headers, frame.payload, frame.service, frame.seq_id) == (headers, payload, 300, 7)
+    assert (frame.headers, frame.payload, frame.service, frame.seq_id) == (headers, payload, service, seq)
 
 
 def test_broken_frame_is_a_value_error() -> None:
