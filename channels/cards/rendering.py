@@ -24,6 +24,8 @@ DEEPEST = 5  # lists nested deeper are drawn at this depth
 Block = list[Token]
 
 _PIPE = re.compile(r"(?<!\\)\|")
+_EDGE = re.compile(r"[\s>]*(?:[-+*]\s+|\d{1,9}[.)]\s+)?")
+_DELIMITER_ROW = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _BOXES = {"&#91; &#93; ": "☐ ", "&#91;x&#93; ": "☑ ", "&#91;X&#93; ": "☑ ", "[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
@@ -101,7 +103,7 @@ def blocks(tokens: list[Token]) -> Iterator[Block]:
 def _draw(unit: Unit, style: _Style) -> str:
     if unit.kind is Kind.CODE:
         return style.code(unit.info, unit.body)
-    tokens = block_tokens(_with_whole_rows(unit.source) if unit.kind is Kind.TABLE else unit.source)
+    tokens = block_tokens(_with_whole_rows(unit.source) if unit.tables else unit.source)
     if unit.number is not None and tokens and tokens[0].type == "ordered_list_open":
         tokens[0].attrs["start"] = unit.number
     return "\n\n".join(part.text for block in blocks(tokens) for part in _parts(block, style) if part.text)
@@ -244,13 +246,21 @@ def _table(block: Block, style: _Style) -> str:
 
 def _with_whole_rows(source: str) -> str:
     """Table rows with more cells than the heading: a `|` in code, or one too many, becomes text and is not lost."""
-    heading, *rows = source.split("\n")
-    width = len(_PIPE.findall(heading.strip().strip("|"))) + 1
-    return "\n".join([heading, *(_whole_row(row, width) for row in rows)])
+    lines = source.split("\n")
+    width = 0
+    for number, line in enumerate(lines):
+        edge = _EDGE.match(line)
+        start = edge.end() if edge else 0
+        if number and _DELIMITER_ROW.match(line, start):
+            width = len(_PIPE.findall(lines[number - 1][start:].strip().strip("|"))) + 1
+        elif width and "|" in line:
+            lines[number] = line[:start] + _whole_row(line[start:].rstrip(), width)
+        else:
+            width = 0
+    return "\n".join(lines)
 
 
 def _whole_row(row: str, width: int) -> str:
-    row = row.strip()
     if len(_PIPE.findall(row.strip("|"))) < width:
         return row
     row = _CODE.sub(lambda found: _PIPE.sub(r"\|", found[0]), row)

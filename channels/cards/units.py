@@ -50,7 +50,7 @@ class Unit:
 
 def units(text: str) -> tuple[Unit, ...]:
     """The units of a Markdown text, in order. Every line that is not blank is in exactly one of them."""
-    return tuple(unit for chunk in chunks(text) for unit in _units_of_chunk(chunk))
+    return tuple(unit for chunk in chunks(text) for unit in units_of_chunk(chunk))
 
 
 def code_unit(info: str, body: str) -> Unit:
@@ -62,7 +62,8 @@ def code_unit(info: str, body: str) -> Unit:
 
 
 @lru_cache(maxsize=CHUNKS_KEPT)
-def _units_of_chunk(chunk: str) -> tuple[Unit, ...]:
+def units_of_chunk(chunk: str) -> tuple[Unit, ...]:
+    """The units of one run of whole blocks, parsed as one."""
     lines = chunk.split("\n")
     tokens = block_tokens(chunk)
     return tuple(unit for group in _top_level(tokens) for unit in _units_of_block(group, lines))

@@ -56,6 +56,10 @@ class Texts:
     toast_already_ended: str
     toast_not_yours: str
     toast_press_again: str
+    toast_missed_handling: str  # {count}
+    toast_missed_ignoring: str
+    toast_missed_handled: str  # a press that comes after the decision
+    toast_missed_ignored: str
     toast_continuing: str
     toast_cannot_continue: str
     button_continue: str
@@ -147,3 +151,14 @@ class Texts:
     status_not_connected: str
     status_uptime: str
     status_version: str
+
+    # The pending card: messages that came while the service was away
+    missed_title: str
+    missed_lead: str  # {count}
+    missed_more: str  # {count}
+    missed_handle: str
+    missed_ignore: str
+    missed_handled_title: str
+    missed_handled: str  # {count}; who decided follows
+    missed_ignored_title: str
+    missed_ignored: str  # {count}; who decided follows
