@@ -171,7 +171,7 @@ def test_numbers_go_on_over_pages() -> None:
 
 
 def test_a_growing_answer_parses_its_last_blocks_only() -> None:
-    """120 KB with 30 tables and 40 code blocks are drawn on every frame; what is parsed anew must not depend on them."""
+    """120 KB with 30 tables and 40 code blocks are drawn on every frame; hardly anything is parsed anew."""
     text = long_answer()
     for page in pages(hold_back(text[:-8_000])):
         drawn(page)
