@@ -16,9 +16,9 @@ def unstreamed(card_json: str) -> str:
     return json.dumps(card, ensure_ascii=False, separators=(",", ":"))
 
 
-def reopening() -> str:
-    """The settings that open streaming again (Feishu closes it after ten minutes)."""
-    return json.dumps({"config": {"streaming_mode": True}})
+def streaming(opened: bool) -> str:
+    """The settings that open or close streaming (Feishu closes it by itself after ten minutes)."""
+    return json.dumps({"config": {"streaming_mode": opened}})
 
 
 def text_only(text: str) -> Card:

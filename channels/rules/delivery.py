@@ -156,7 +156,7 @@ def settle_failure(
     """What follows from a failed attempt. `recalled`: whether a question that was taken back is still answered."""
     closing = attempt.intent.op == "close"
     wait_ms = backoff_ms(attempt.attempts, random, CLOSING_CAP_MS if closing or attempt.reconcile else CAP_MS)
-    if attempt.reconcile:
+    if attempt.reconcile and says(attempt):
         return _history_failed(attempt, error, now, wait_ms)
     match error:
         case OutcomeUnknown():

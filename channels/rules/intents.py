@@ -117,3 +117,13 @@ def notice(
         payload=payload(card=drawing.card, text=drawing.text, in_thread=in_thread),
         uuid=uuid,
     )
+
+
+def send(name: IntentId, lane: str, chat_id: ChatId, body: str, uuid: SendUuid) -> Intent:
+    """A stand-alone card as a new message to the chat; `body` as `payload` makes it."""
+    return Intent(name, "send", "send", lane, chat_id, "", body, uuid)
+
+
+def rewrite(name: IntentId, lane: str, chat_id: ChatId, target: MessageId, body: str, uuid: SendUuid) -> Intent:
+    """Other content for a stand-alone card that was sent."""
+    return Intent(name, "card", "rewrite", lane, chat_id, target, body, uuid)

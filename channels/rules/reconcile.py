@@ -1,9 +1,13 @@
 """Finding, in history, the message that an unsure attempt may have made.
 
-A match is ours, answers the same message (or none, for a plain send), was made after the first attempt began, and is
-not recorded as the result of anything else. Feishu's clock and ours differ, so "after" allows for some skew; a message
-of ours from before is recorded anyway. At most one intent per target is unresolved at a time (its lane waits), so the
-earliest match is the one.
+A match is ours, hangs where the attempt would hang, was made after the first attempt began, and is not recorded as the
+result of anything else. Feishu's clock and ours differ, so "after" allows for some skew; a message of ours from before
+is recorded anyway.
+
+Where it hangs: a plain answer has `parent_id` = the message that was answered. Inside a topic Feishu may name the
+topic's root instead, and then answers to several questions of one topic look alike. `rivals` is how many other
+unresolved answers that topic may hold: with fewer look-alikes than unresolved answers nobody can tell whose they are,
+and guessing could say one answer twice and another never.
 """
 
 from collections.abc import Iterable, Set
@@ -20,21 +24,56 @@ class Seen:
 
     message_id: MessageId
     parent_id: MessageId | None
+    root_id: MessageId | None
     thread_id: ThreadId | None
     create_time_ms: int
     ours: bool
 
 
-def find_match(
-    seen: Iterable[Seen], target: MessageId | None, first_attempt_ms: int, recorded: Set[MessageId]
-) -> Seen | None:
-    """The message that the attempt made, or None. `target`: the message that was answered; None for plain sends."""
-    fitting = [
-        one
-        for one in seen
-        if one.ours
-        and one.parent_id == target
-        and one.create_time_ms >= first_attempt_ms - SKEW_MS
-        and one.message_id not in recorded
-    ]
-    return min(fitting, key=lambda one: (one.create_time_ms, one.message_id), default=None)
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What the unsure attempt would have made. `target`: the message that was answered, None for plain sends;
+    `topic_root`: the root of the topic that it stands in, if any."""
+
+    target: MessageId | None
+    topic_root: MessageId | None
+    first_attempt_ms: int
+    recorded: Set[MessageId]
+    rivals: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """History is complete and has no such message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """There are messages that may be this one or another one."""
+
+
+def find_match(history: Iterable[Seen], sought: Sought) -> Found | Absent | Ambiguous:
+    """Which message of `history` the attempt made."""
+    fitting = sorted(
+        (
+            one
+            for one in {one.message_id: one for one in history}.values()
+            if one.ours
+            and one.create_time_ms >= sought.first_attempt_ms - SKEW_MS
+            and one.message_id not in sought.recorded
+        ),
+        key=lambda one: (one.create_time_ms, one.message_id),
+    )
+    sure = [one for one in fitting if one.parent_id == sought.target and sought.target != sought.topic_root]
+    if sure:
+        return Found(sure[0])
+    places = {sought.target, sought.topic_root} if sought.topic_root else {sought.target}
+    alike = [one for one in fitting if one.parent_id in places]
+    if not alike:
+        return Absent()
+    return Found(alike[0]) if len(alike) > sought.rivals else Ambiguous()

@@ -6,7 +6,7 @@ Order of the questions (the first that answers wins):
   2. its thread has a tombstone                         → Refuse (expired topic)
   3. its thread has a route                             → Continue there, no mention needed
   4. it hangs under the message of a claim              → AwaitEstablishing, whoever sent it
-  5. a group, and the bot is not mentioned              → Drop
+  5. a group, and the bot is not mentioned              → Drop, unless somebody asked for it on a pending card
   6. no thread, and this person has a chat route        → Continue there
   7. this person is establishing a session here         → AwaitEstablishing
   8. otherwise                                          → Start
@@ -50,6 +50,7 @@ class Facts:
     thread_route: RouteFact | None = None
     chat_route: RouteFact | None = None
     claim_of_root: MessageId | None = None  # a claim whose message is this message's root
+    asked_for: bool = False  # somebody pressed *Handle all* on the pending card that shows it
     claim_of_sender: MessageId | None = None  # an open claim of this person in this chat
 
 
@@ -130,7 +131,7 @@ def decide(message: Message, facts: Facts, policy: Policy) -> Decision:
         return Continue(facts.thread_route, in_thread=True)
     if facts.claim_of_root is not None:
         return AwaitEstablishing(facts.claim_of_root)
-    if envelope.chat_type == "group" and not is_addressed(message, policy):
+    if envelope.chat_type == "group" and not (is_addressed(message, policy) or facts.asked_for):
         return Drop("not_mentioned")
     if envelope.thread_id is None and facts.chat_route is not None:
         return Continue(facts.chat_route, in_thread=False)

@@ -14,7 +14,9 @@ from channels.feishu.events import CardClicked
 from channels.ids import TurnId
 from channels.logs import CARD_CLICKED, get_logger
 from channels.service.context import Context
+from channels.service.missed_cards import STATES, MissedCards
 from channels.service.stopping import Stopping
+from channels.service.toasts import toast
 from channels.store.transactions.accept import accept_event
 from channels.store.transactions.resume import (
     UUIDS_PER_CONTINUE,
@@ -30,11 +32,6 @@ ANSWER_LIMIT_S = 2.0
 log = get_logger(__name__)
 
 
-def toast(kind: str, content: str) -> Answer:
-    """An answer that shows a short line to who pressed: kind is success, info, warning or error."""
-    return Answer(200, {"toast": {"type": kind, "content": content}})
-
-
 class Clicks:
     """Answers card callbacks."""
 
@@ -43,10 +40,12 @@ class Clicks:
         context: Context,
         stopping: Stopping,
         kick: Callable[[tuple[str, ...]], None],
+        missed: MissedCards,
         *,
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
-        self._context, self._stopping, self._kick, self._limit_s = context, stopping, kick, limit_s
+        self._context, self._stopping, self._kick, self._missed = context, stopping, kick, missed
+        self._limit_s = limit_s
 
     async def handle(self, click: CardClicked) -> Answer:
         """The toast for one click, never later than the limit."""
@@ -64,6 +63,8 @@ class Clicks:
         action, turn_id = click.value.get("do"), click.value.get("turn")
         if action == "continue" and isinstance(turn_id, str):
             return await self._continue(click, TurnId(turn_id))
+        if action in STATES:
+            return await self._missed.decide(click)
         if action != "stop" or not isinstance(turn_id, str):
             await context.database.run(
                 accept_event, click.event_id, "card_clicked", click.message_id, "unknown_button", context.now()

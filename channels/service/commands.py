@@ -124,8 +124,8 @@ class Commands:
     def _unknown(self, typed: str, nearest: str | None) -> Card:
         words = texts(self._language)
         if nearest is None:
-            return self._notice("", words.unknown_command.format(command=typed))
-        return self._notice("", words.unknown_command_nearest.format(command=typed, nearest=nearest))
+            return self._notice("", words.unknown_command.format(command=f"/{typed}"))
+        return self._notice("", words.unknown_command_nearest.format(command=f"/{typed}", nearest=f"/{nearest}"))
 
     def _notice(self, title: str, body: str) -> Card:
         words = texts(self._language)

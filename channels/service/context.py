@@ -50,6 +50,7 @@ class Context:
     inbox: Signal = field(default_factory=Signal)
     turns: Signal = field(default_factory=Signal)
     outbox: Signal = field(default_factory=Signal)
+    missed: Signal = field(default_factory=Signal)
 
     def now(self) -> int:
         return self.clock.now_ms()

@@ -24,9 +24,10 @@ from channels.logs import (
 from channels.rules import delivery
 from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
+from channels.rules.reconcile import Absent, Ambiguous
 from channels.service.card_book import CardBook, CardPlace
 from channels.service.context import Context
-from channels.service.reconcile import Absent, look_into_history
+from channels.service.reconcile import look_into_history
 from channels.service.sending import send
 from channels.store import outbox
 from channels.store.transactions.deliver import (
@@ -114,7 +115,7 @@ class Delivery:
     async def _attempt(self, attempt: Attempt) -> Recorded:
         context = self._context
         try:
-            if attempt.reconcile:
+            if attempt.reconcile and delivery.says(attempt):
                 return await self._reconcile(attempt)
             effect = await send(context.feishu, attempt, context.policy.app_id)
         except (RetryLater, ApiRefused, OutcomeUnknown) as error:
@@ -132,15 +133,15 @@ class Delivery:
         """An earlier attempt may have worked: adopt its message, or send anew once history shows that it did not."""
         context = self._context
         found = await look_into_history(context, attempt)
-        if isinstance(found, Absent):
-            error, step = "history shows no such message", delivery.SendAnew()
-            recorded = await context.database.run(
-                record_failure, attempt, step, error, self._spare(attempt), context.now()
-            )
-        else:
-            recorded = await context.database.run(record_success, attempt, found, context.now())
-            self._note(attempt, found)
-        log.info(DELIVERY_RECONCILED, intent_id=attempt.intent.intent_id, found=not isinstance(found, Absent))
+        match found:
+            case Absent():
+                recorded = await self._settle(attempt, delivery.SendAnew(), "history shows no such message")
+            case Ambiguous():
+                recorded = await self._settle(attempt, delivery.Last("unknown"), "history shows look-alikes")
+            case _:
+                recorded = await context.database.run(record_success, attempt, found, context.now())
+                self._note(attempt, found)
+        log.info(DELIVERY_RECONCILED, intent_id=attempt.intent.intent_id, outcome=type(found).__name__)
         self._pass_on(recorded)
         return recorded
 
@@ -169,9 +170,11 @@ class Delivery:
         log.warning(
             name, intent_id=attempt.intent.intent_id, attempts=attempt.attempts, error=str(error), step=repr(step)
         )
-        return await context.database.run(
-            record_failure, attempt, step, str(error), self._spare(attempt), context.now()
-        )
+        return await self._settle(attempt, step, str(error))
+
+    async def _settle(self, attempt: Attempt, step: delivery.Step, error: str) -> Recorded:
+        context = self._context
+        return await context.database.run(record_failure, attempt, step, error, self._spare(attempt), context.now())
 
     def _spare(self, attempt: Attempt) -> Spare:
         """What another way may need."""

@@ -6,6 +6,7 @@ to both.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import assert_never
 
 from channels.feishu import events
@@ -24,9 +25,12 @@ from channels.rules.routing import drop_at_the_door
 from channels.service.clicks import Clicks
 from channels.service.context import Context
 from channels.service.stopping import Stopping
-from channels.store.transactions.accept import Accepted, Duplicate, accept_event, accept_message
+from channels.store.transactions.accept import Accepted, Duplicate, accept_message
+from channels.store.transactions.missed import Asked, add_bot, enter_private_chat, lose_chat
 
 OK = Answer(200)
+Outcome = Accepted | Asked | Duplicate
+PlaceEvent = events.BotAdded | events.BotRemoved | events.ChatDisbanded | events.PrivateChatEntered
 
 log = get_logger(__name__)
 
@@ -36,24 +40,23 @@ class Intake:
 
     def __init__(self, context: Context, clicks: Clicks, stopping: Stopping) -> None:
         self._context, self._clicks, self._stopping = context, clicks, stopping
-        self._committing: dict[MessageId, asyncio.Future[Accepted | Duplicate]] = {}
+        self._committing: dict[MessageId, asyncio.Future[Outcome]] = {}
         self.accepted = 0
         self.duplicates = 0
+        self.asked = 0
 
     async def handle(self, payload: bytes) -> Answer:
         """The ack of one event. Raises when it could not be made durable (the connection then says 500)."""
         event = events.parse(payload)
         match event:
             case events.MessageReceived(_, envelope, raw):
-                await self._accept(envelope, raw)
+                await self.accept_found(envelope, lambda: self._commit(envelope, raw))
             case events.CardClicked():
                 return await self._clicks.handle(event)
             case events.MessageRecalled(event_id, message_id):
                 await self._recall(event_id, message_id)
-            case events.BotAdded(event_id, chat_id) | events.BotRemoved(event_id, chat_id):
-                await self._record(event_id, type(event).__name__, chat_id)
-            case events.ChatDisbanded(event_id, chat_id) | events.PrivateChatEntered(event_id, chat_id):
-                await self._record(event_id, type(event).__name__, chat_id)
+            case events.BotAdded() | events.BotRemoved() | events.ChatDisbanded() | events.PrivateChatEntered():
+                await self._record(event)
             case events.ReactionAdded() | events.UnknownEvent():
                 log.debug(EVENT_SKIPPED, event_id=event.event_id)
             case events.Malformed(why):
@@ -62,30 +65,36 @@ class Intake:
                 assert_never(event)
         return OK
 
-    async def _accept(self, envelope: Envelope, raw: str) -> None:
-        """One acceptance per message id, whatever comes at the same moment."""
+    async def accept_found(self, envelope: Envelope, commit: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """One acceptance per message id, whatever comes at the same moment; `commit` is run for the first.
+
+        Whoever comes while it runs waits for it and hears of the same failure; where it succeeded, theirs is a
+        duplicate.
+        """
         running = self._committing.get(envelope.message_id)
         if running is not None:
             await asyncio.shield(running)
             self._count(Duplicate(), envelope)
-            return
-        future = asyncio.ensure_future(self._commit(envelope, raw))
+            return Duplicate()
+        future = asyncio.ensure_future(commit())
         self._committing[envelope.message_id] = future
         future.add_done_callback(lambda done: self._forget(envelope.message_id, done))
-        self._count(await asyncio.shield(future), envelope)
+        result = await asyncio.shield(future)
+        self._count(result, envelope)
+        return result
 
-    async def _commit(self, envelope: Envelope, raw: str) -> Accepted | Duplicate:
+    async def _commit(self, envelope: Envelope, raw: str) -> Outcome:
         context = self._context
         drop = drop_at_the_door(envelope, context.policy)
         return await context.database.run(accept_message, envelope, raw, context.epoch, drop, context.now())
 
-    def _forget(self, message_id: MessageId, done: asyncio.Future[Accepted | Duplicate]) -> None:
+    def _forget(self, message_id: MessageId, done: asyncio.Future[Outcome]) -> None:
         self._committing.pop(message_id, None)
         if not done.cancelled():
             done.exception()  # seen: every waiter was told, also when all of them have gone
         self._context.inbox.ring()  # also when the ack timed out: the row may be there
 
-    def _count(self, result: Accepted | Duplicate, envelope: Envelope) -> None:
+    def _count(self, result: Outcome, envelope: Envelope) -> None:
         match result:
             case Duplicate():
                 self.duplicates += 1
@@ -93,13 +102,24 @@ class Intake:
             case Accepted(None):
                 self.accepted += 1
                 log.info(MESSAGE_ACCEPTED, message_id=envelope.message_id, chat_id=envelope.chat_id)
+            case Asked():
+                self.asked += 1
             case Accepted(reason):
                 log.info(MESSAGE_DROPPED, message_id=envelope.message_id, reason=reason)
 
-    async def _record(self, event_id: EventId, kind: str, subject: str) -> None:
-        context = self._context
-        fresh = await context.database.run(accept_event, event_id, kind, subject, "recorded", context.now())
-        log.info(EVENT_RECORDED, kind=kind, subject=subject, fresh=fresh)
+    async def _record(self, event: PlaceEvent) -> None:
+        """What the event says about where the bot is; those places are where messages can be missed."""
+        run, now, kind = self._context.database.run, self._context.now(), type(event).__name__
+        match event:
+            case events.BotAdded(event_id, chat_id, name):
+                fresh = await run(add_bot, event_id, chat_id, name, now)
+            case events.BotRemoved(event_id, chat_id) | events.ChatDisbanded(event_id, chat_id):
+                fresh = await run(lose_chat, event_id, kind, chat_id, now)
+            case events.PrivateChatEntered(event_id, chat_id, sender):
+                fresh = await run(enter_private_chat, event_id, chat_id, sender.user_id, now)
+            case _:
+                assert_never(event)
+        log.info(EVENT_RECORDED, kind=kind, subject=event.chat_id, fresh=fresh)
 
     async def _recall(self, event_id: EventId, message_id: MessageId) -> None:
         await self._stopping.recall(event_id, message_id)

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Sequence
 
 from channels.cards.card import ANSWER_ELEMENT, Card
-from channels.cards.patching import reopening, unstreamed
+from channels.cards.patching import streaming, unstreamed
 from channels.cards.reply import reply_cards
 from channels.errors import ApiRefused, CodeKind, OutcomeUnknown, RetryLater
 from channels.logs import FRAME_DROPPED, get_logger
@@ -164,9 +164,11 @@ class LiveCard:
         await self._reopen(segment, place)
 
     async def _reopen(self, segment: int, place: CardPlace) -> None:
+        """Off, then on: asking for what is on already does not prolong it."""
         assert place.card_id is not None
-        sequence = await self._sequence(segment)
-        await self._context.feishu.set_card_settings(place.card_id, reopening(), sequence, self._context.ids.uuid())
+        for opened in (False, True):
+            sequence, uuid = await self._sequence(segment), self._context.ids.uuid()
+            await self._context.feishu.set_card_settings(place.card_id, streaming(opened), sequence, uuid)
 
     async def _sequence(self, segment: int) -> int:
         """The next number of this card, out of a block that the domain file has set aside for this owner."""

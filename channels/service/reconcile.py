@@ -4,14 +4,12 @@ The question's own thread is read newest first down to the first attempt, the ch
 allows "it is not there"; whatever stops it short is an error that the caller sees.
 """
 
-from dataclasses import dataclass
-
 from channels.errors import ApiRefused, CodeKind
 from channels.feishu.history import seen_from
 from channels.ids import MessageId, ThreadId
 from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
-from channels.rules.reconcile import SKEW_MS, Seen, find_match
+from channels.rules.reconcile import SKEW_MS, Absent, Ambiguous, Found, Seen, Sought, find_match
 from channels.service.context import Context
 from channels.store import outbox
 from channels.store.transactions.deliver import Effect
@@ -20,35 +18,34 @@ PAGES_AT_MOST = 100
 PLAIN = ("send", "send_text")
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """History is complete and has no such message."""
-
-
-async def look_into_history(context: Context, attempt: Attempt) -> Effect | Absent:
+async def look_into_history(context: Context, attempt: Attempt) -> Effect | Absent | Ambiguous:
     """The message that an earlier attempt made, or Absent. Raises as `feishu.api` does when history cannot be read."""
     intent = attempt.intent
     since_ms = attempt.first_attempt_at - SKEW_MS
     target = None if intent.op in PLAIN else MessageId(intent.target)
-    seen = await _read_chat(context, attempt, since_ms)
-    if target is not None and (thread_id := await _thread_of(context, target)) is not None:
-        seen += await _read_thread(context, thread_id, since_ms)
+    history = await _read_chat(context, attempt, since_ms)
+    question = await _read_question(context, target) if target is not None else None
+    topic_root: MessageId | None = None
+    if question is not None and question.thread_id is not None:
+        topic_root = question.root_id or question.message_id
+        history += await _read_thread(context, question.thread_id, since_ms)
     recorded = await context.database.read(outbox.recorded_messages, intent.chat_id, since_ms - SKEW_MS)
-    match = find_match(seen, target, attempt.first_attempt_at, recorded)
-    if match is None:
-        return Absent()
-    return Effect(match.message_id, match.thread_id, text=str(read_payload(intent).get("text", "")))
+    rivals = await context.database.read(outbox.count_rivals, intent) if topic_root is not None else 0
+    match = find_match(history, Sought(target, topic_root, attempt.first_attempt_at, recorded, rivals))
+    if not isinstance(match, Found):
+        return match
+    return Effect(match.seen.message_id, match.seen.thread_id, text=str(read_payload(intent).get("text", "")))
 
 
-async def _thread_of(context: Context, target: MessageId) -> ThreadId | None:
-    """The topic under a message; a message that was taken back tells none."""
+async def _read_question(context: Context, target: MessageId) -> Seen | None:
+    """The message that was answered; one that was taken back tells nothing."""
     try:
         items = await context.feishu.get_message(target)
     except ApiRefused as error:
         if error.kind is CodeKind.MESSAGE_GONE:
             return None
         raise
-    return seen_from(items[0], context.policy.app_id).thread_id if items else None
+    return seen_from(items[0], context.policy.app_id) if items else None
 
 
 async def _read_chat(context: Context, attempt: Attempt, since_ms: int) -> list[Seen]:

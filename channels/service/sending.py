@@ -29,6 +29,9 @@ async def send(feishu: FeishuApi, attempt: Attempt, app_id: str) -> Effect:
             return _said(await _reply(feishu, attempt, *_text(body)), body)
         case "send_text":
             return _said(await feishu.send_message(intent.chat_id, *_text(body), intent.uuid), body)
+        case "rewrite":
+            await feishu.patch_card(MessageId(intent.target), unstreamed(body["card"]))
+            return Effect(message_id=MessageId(intent.target), text=body["text"])
         case "close":
             return await _close(feishu, attempt, body)
         case "add":

@@ -4,25 +4,24 @@ import asyncio
 
 from channels.logs import LOOP_FAILED, get_logger
 from channels.service.context import Context
+from channels.service.liveness import Liveness
 from channels.service.standing import Standing
 from channels.store.transactions.boot import beat, sweep
 
-HEARTBEAT_S = 5.0
 SWEEP_S = 6 * 3600.0
 
 log = get_logger(__name__)
 
 
-async def keep_beating(context: Context, standing: Standing) -> None:
-    """Every few seconds: the clock's floor, the moment we were last connected, and a report for the metrics."""
+async def keep_beating(context: Context, standing: Standing, liveness: Liveness, pause_s: float) -> None:
+    """Every few seconds: the clock's floor, the moment up to which nothing was missed, and a report for the metrics."""
     while True:
         try:
-            alive_at = context.clock.wall_ms() if standing.connected else None
-            await context.database.run(beat, context.now(), alive_at)
+            await context.database.run(beat, context.now(), liveness.alive_ms())
             standing.beat(await standing.read())
         except Exception:
             log.exception(LOOP_FAILED, loop="heartbeat")
-        await asyncio.sleep(HEARTBEAT_S)
+        await asyncio.sleep(pause_s)
 
 
 async def keep_sweeping(context: Context) -> None:

@@ -13,18 +13,45 @@ INSERT INTO processed (message_id, processed_at) VALUES (:message_id, :now) ON C
 FORGET_PROCESSED = "DELETE FROM processed WHERE processed_at < :before"
 INSERT_ROW = """
 INSERT INTO inbox (message_id, conversation, chat_id, chat_type, sender_user_id, create_time, received_at, owner_epoch,
-                   payload, state, verdict, terminal_at)
+                   payload, state, verdict, terminal_at, origin)
 VALUES (:message_id, :conversation, :chat_id, :chat_type, :sender_user_id, :create_time, :now, :owner_epoch,
-        :payload, :state, :verdict, :terminal_at)
+        :payload, :state, :verdict, :terminal_at, :origin)
 """
 MOVE_CURSOR = """
-INSERT INTO cursors (container, kind, create_time, message_id) VALUES (:container, :kind, :create_time, :message_id)
+INSERT INTO cursors (container, kind, create_time, message_id, chat_id, chat_type)
+VALUES (:container, :kind, :create_time, :message_id, :chat_id, :chat_type)
 ON CONFLICT (container) DO UPDATE SET create_time = excluded.create_time, message_id = excluded.message_id
 WHERE (excluded.create_time, excluded.message_id) > (cursors.create_time, cursors.message_id)
 """
+SELECT_PLACES = """
+SELECT container, kind, chat_id, chat_type FROM cursors
+WHERE kind = :kind AND create_time >= :since ORDER BY create_time DESC, container LIMIT :limit
+"""
+FORGET_PLACES = "DELETE FROM cursors WHERE chat_id = :chat_id"
+IS_PROCESSED = "SELECT 1 FROM processed WHERE message_id = :message_id"
+SET_ACCEPTED = "UPDATE inbox SET state = 'accepted' WHERE message_id = :message_id AND state = 'asked'"
+SET_ASKED_TERMINAL = """
+UPDATE inbox SET state = 'dropped', verdict = :verdict, terminal_at = :now
+WHERE message_id = :message_id AND state = 'asked'
+"""
+HOLD_OPEN = """
+UPDATE inbox SET state = CASE state WHEN 'accepted' THEN 'held' ELSE state END, verdict = 'restored', due_at = 0
+WHERE state IN ('accepted', 'held', 'kept', 'asked')
+"""
+HOLD = "UPDATE inbox SET state = 'held', verdict = 'restored' WHERE message_id = :message_id AND state = 'accepted'"
+SET_COMPARED = """
+UPDATE inbox SET state = :state, verdict = NULL, due_at = 0
+WHERE message_id = :message_id AND verdict = 'restored' AND terminal_at IS NULL
+"""
+PUT_OFF = "UPDATE inbox SET due_at = :due_at WHERE message_id = :message_id AND terminal_at IS NULL"
+COUNT_HELD = "SELECT count(*) FROM inbox WHERE verdict = 'restored' AND terminal_at IS NULL"
 _COLUMNS = "message_id, conversation, chat_id, chat_type, sender_user_id, create_time, owner_epoch, payload, attempts"
 SELECT_OPEN = f"""
 SELECT {_COLUMNS} FROM inbox WHERE state = 'accepted' AND due_at <= :now
+ORDER BY create_time, message_id LIMIT :limit
+"""
+SELECT_HELD = f"""
+SELECT {_COLUMNS}, state FROM inbox WHERE verdict = 'restored' AND terminal_at IS NULL AND due_at <= :now
 ORDER BY create_time, message_id LIMIT :limit
 """
 SELECT_STATE = "SELECT state FROM inbox WHERE message_id = :message_id"
@@ -82,23 +109,34 @@ def register(tx: Tx, message_id: MessageId, now: int) -> bool:
     return tx.execute(REGISTER, {"message_id": message_id, "now": now}) == 1
 
 
-def insert_row(tx: Tx, envelope: Envelope, payload: str, epoch: OwnerEpoch, drop_reason: str | None, now: int) -> None:
-    """The accepted message, or the record that it was dropped at the door and why."""
+def insert_row(
+    tx: Tx,
+    envelope: Envelope,
+    payload: str,
+    epoch: OwnerEpoch,
+    drop_reason: str | None,
+    now: int,
+    *,
+    asked: bool = False,
+    origin: str = "live",
+) -> None:
+    """The accepted message, or the record that it was dropped at the door and why; `asked`: it waits for a person."""
     tx.execute(
         INSERT_ROW,
         {
             "message_id": envelope.message_id,
             "conversation": envelope.conversation,
             "chat_id": envelope.chat_id,
-            "chat_type": envelope.chat_type if envelope.chat_type in ("p2p", "group") else "group",
+            "chat_type": _chat_type(envelope),
             "sender_user_id": envelope.sender.user_id,
             "create_time": envelope.create_time_ms,
             "now": now,
             "owner_epoch": epoch,
             "payload": payload,
-            "state": "dropped" if drop_reason else "accepted",
+            "state": "dropped" if drop_reason else "asked" if asked else "accepted",
             "verdict": drop_reason,
             "terminal_at": now if drop_reason else None,
+            "origin": origin,
         },
     )
 
@@ -116,8 +154,40 @@ def move_cursor(tx: Tx, envelope: Envelope) -> None:
                 "kind": kind,
                 "create_time": envelope.create_time_ms,
                 "message_id": envelope.message_id,
+                "chat_id": envelope.chat_id,
+                "chat_type": _chat_type(envelope),
             },
         )
+
+
+def recent_places(tx: Tx, kind: str, since_ms: int, limit: int) -> list[tuple[str, str, ChatId, str]]:
+    """Chats or threads that somebody wrote in since then, newest first: (container, kind, chat_id, chat_type)."""
+    return [
+        (container, kind, ChatId(chat_id), chat_type)
+        for container, kind, chat_id, chat_type in tx.rows(
+            SELECT_PLACES, {"kind": kind, "since": since_ms, "limit": limit}
+        )
+    ]
+
+
+def forget_places(tx: Tx, chat_id: ChatId) -> None:
+    """We are no longer in this chat: neither it nor its threads can be read."""
+    tx.execute(FORGET_PLACES, {"chat_id": chat_id})
+
+
+def is_processed(tx: Tx, message_id: MessageId) -> bool:
+    """Whether the gate has let this message through already."""
+    return tx.row(IS_PROCESSED, {"message_id": message_id}) is not None
+
+
+def release_asked(tx: Tx, message_id: MessageId) -> bool:
+    """A person wants it answered: it takes its place in its conversation. Guarded: False when nobody asked about it."""
+    return tx.execute(SET_ACCEPTED, {"message_id": message_id}) == 1
+
+
+def drop_asked(tx: Tx, message_id: MessageId, verdict: str, now: int) -> bool:
+    """A person does not want it answered. Guarded: False when it was not asked about."""
+    return tx.execute(SET_ASKED_TERMINAL, {"message_id": message_id, "verdict": verdict, "now": now}) == 1
 
 
 def open_rows(tx: Tx, now: int, limit: int) -> list[InboxRow]:
@@ -128,6 +198,36 @@ def open_rows(tx: Tx, now: int, limit: int) -> list[InboxRow]:
 def is_accepted(tx: Tx, message_id: MessageId) -> bool:
     row = tx.row(SELECT_STATE, {"message_id": message_id})
     return row is not None and row[0] == "accepted"
+
+
+def hold_open(tx: Tx) -> int:
+    """A restored file: nothing that waits is decided before it was compared with history."""
+    return tx.execute(HOLD_OPEN)
+
+
+def hold(tx: Tx, message_id: MessageId) -> bool:
+    """The same for one message that has just been accepted."""
+    return tx.execute(HOLD, {"message_id": message_id}) == 1
+
+
+def held_rows(tx: Tx, now: int, limit: int) -> list[tuple[InboxRow, str]]:
+    """Messages that wait for their comparison and are due, with their state, oldest first."""
+    return [(_from_row(row[:-1]), row[-1]) for row in tx.rows(SELECT_HELD, {"now": now, "limit": limit})]
+
+
+def count_held(tx: Tx) -> int:
+    row = tx.row(COUNT_HELD)
+    return int(row[0]) if row else 0
+
+
+def put_off(tx: Tx, message_id: MessageId, due_at: int) -> None:
+    """Not before this moment; no attempt to decide it was made."""
+    tx.execute(PUT_OFF, {"message_id": message_id, "due_at": due_at})
+
+
+def set_compared(tx: Tx, message_id: MessageId, state: str) -> bool:
+    """History has no answer to it: it goes on as accepted or asked, or stays kept. Guarded."""
+    return tx.execute(SET_COMPARED, {"message_id": message_id, "state": state}) == 1
 
 
 def is_head(tx: Tx, row: InboxRow) -> bool:
@@ -189,3 +289,7 @@ def forget(tx: Tx, processed_before: int, payloads_before: int, events_before: i
     touched = tx.execute(FORGET_PROCESSED, {"before": processed_before})
     touched += tx.execute(CLEAR_PAYLOADS, {"before": payloads_before})
     return touched + tx.execute(FORGET_EVENTS, {"before": events_before})
+
+
+def _chat_type(envelope: Envelope) -> str:
+    return envelope.chat_type if envelope.chat_type in ("p2p", "group") else "group"

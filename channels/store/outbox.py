@@ -55,8 +55,29 @@ UPDATE outbox SET state = 'gone', last_error = :error, ended_at = :now WHERE lan
 """
 SUPERSEDE_UNSENT = """
 UPDATE outbox SET state = 'superseded', ended_at = :now
-WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0
+WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0 AND reconcile = 0
 """
+REDRAW_UNSENT = (
+    "UPDATE outbox SET payload = :payload WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0"
+)
+SELECT_SENT_IN_LANE = """
+SELECT json_extract(result, '$.message_id') FROM outbox
+WHERE lane = :lane AND state = 'done' AND op = 'send' ORDER BY place DESC, seq DESC LIMIT 1
+"""
+DOUBT_PENDING = "UPDATE outbox SET reconcile = 1, unsure = 1 WHERE state = 'pending'"
+SUPERSEDE_DOUBTFUL = """
+UPDATE outbox SET state = 'superseded', last_error = 'the file was restored', ended_at = :now
+WHERE state = 'pending' AND (op = 'create' OR (op = 'add' AND terminal = 0))
+"""
+SUPERSEDE_TURN = """
+UPDATE outbox SET state = 'superseded', last_error = :error, ended_at = :now
+WHERE turn_id = :turn_id AND state = 'pending'
+"""
+COUNT_DOUBTFUL = """
+SELECT count(*) FROM outbox WHERE state = 'pending' AND reconcile = 1
+AND op IN ('reply', 'send', 'notice', 'text', 'send_text')
+"""
+LEAP_SEQUENCES = "UPDATE sent_cards SET sequence = sequence + :count WHERE card_id IS NOT NULL"
 COUNT_OPEN_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1 AND state = 'pending'"
 COUNT_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1"
 COUNT_BY_STATE = (
@@ -73,6 +94,10 @@ KEEP_ENTITY = "UPDATE sent_cards SET card_id = :card_id, sequence = :sequence WH
 SELECT_SENT_OF_TURN = """
 SELECT message_id, turn_id, segment, text, card_id, sequence FROM sent_cards
 WHERE turn_id = :turn_id AND segment = :segment ORDER BY at LIMIT 1
+"""
+COUNT_RIVALS = """
+SELECT count(*) FROM outbox WHERE chat_id = :chat_id AND intent_id <> :intent_id AND unsure = 1
+AND kind IN ('reply', 'segment', 'send') AND state IN ('pending', 'unknown')
 """
 SELECT_RECORDED = "SELECT message_id FROM sent_cards WHERE chat_id = :chat_id AND at >= :since"
 
@@ -187,9 +212,43 @@ def supersede_unsent(tx: Tx, intent_id: IntentId, now: int) -> bool:
     return tx.execute(SUPERSEDE_UNSENT, {"intent_id": intent_id, "now": now}) == 1
 
 
+def redraw_unsent(tx: Tx, intent_id: IntentId, payload: str) -> bool:
+    """Other content for an intent that was certainly never sent (attempts = 0)."""
+    return tx.execute(REDRAW_UNSENT, {"intent_id": intent_id, "payload": payload}) == 1
+
+
+def sent_in_lane(tx: Tx, lane: str) -> MessageId | None:
+    """The message that the lane's last plain send made."""
+    row = tx.row(SELECT_SENT_IN_LANE, {"lane": lane})
+    return MessageId(row[0]) if row and row[0] else None
+
+
 def ask_history(tx: Tx, intent_id: IntentId, error: str, now: int) -> None:
     """From now on this intent is not sent before history was asked."""
     tx.execute(SET_RECONCILE, {"intent_id": intent_id, "error": error, "now": now})
+
+
+def doubt_pending(tx: Tx, now: int) -> int:
+    """A restored file: every message that still waits may be there, so history is asked before it is sent. What only
+    leads up to a message is left out: a card of its own, the sign that work is going on."""
+    tx.execute(SUPERSEDE_DOUBTFUL, {"now": now})
+    return tx.execute(DOUBT_PENDING)
+
+
+def count_doubtful(tx: Tx) -> int:
+    """Messages that wait until history was asked."""
+    row = tx.row(COUNT_DOUBTFUL)
+    return int(row[0]) if row else 0
+
+
+def supersede_turn(tx: Tx, turn_id: TurnId, error: str, now: int) -> int:
+    """Nothing more is to be said about this turn."""
+    return tx.execute(SUPERSEDE_TURN, {"turn_id": turn_id, "error": error, "now": now})
+
+
+def leap_sequences(tx: Tx, count: int) -> int:
+    """As `snapshots.leap_sequences`, for cards that have no snapshot any more."""
+    return tx.execute(LEAP_SEQUENCES, {"count": count})
 
 
 def supersede_card(tx: Tx, turn_id: TurnId, segment: int, now: int) -> int:
@@ -247,6 +306,12 @@ def keep_entity(tx: Tx, message_id: MessageId, card_id: CardId | None, sequence:
 def sent_card_of_turn(tx: Tx, turn_id: TurnId, segment: int) -> SentCard | None:
     row = tx.row(SELECT_SENT_OF_TURN, {"turn_id": turn_id, "segment": segment})
     return SentCard(*row) if row else None
+
+
+def count_rivals(tx: Tx, intent: Intent) -> int:
+    """Other messages of ours in the same chat of which nobody knows whether they are there."""
+    row = tx.row(COUNT_RIVALS, {"chat_id": intent.chat_id, "intent_id": intent.intent_id})
+    return int(row[0]) if row else 0
 
 
 def recorded_messages(tx: Tx, chat_id: ChatId, since: int) -> frozenset[MessageId]:

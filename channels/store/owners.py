@@ -13,7 +13,7 @@ SELECT_META = "SELECT db_uuid, created_at, last_alive_at, clock_floor, commits F
 COUNT_COMMIT = "UPDATE meta SET commits = commits + 1 WHERE one = 1"
 RAISE_FLOOR = "UPDATE meta SET clock_floor = max(clock_floor, :now) WHERE one = 1"
 SET_ALIVE = "UPDATE meta SET last_alive_at = :at WHERE one = 1"
-NEXT_EPOCH = "SELECT coalesce(max(epoch), 0) + 1 FROM owners"
+NEXT_EPOCH = "SELECT max(coalesce(max(epoch), 0), :above) + 1 FROM owners"
 INSERT_OWNER = "INSERT INTO owners (epoch, booted_at, version) VALUES (:epoch, :now, :version)"
 SELECT_EPOCH = "SELECT coalesce(max(epoch), 0) FROM owners"
 
@@ -57,9 +57,9 @@ def set_alive(tx: Tx, at: int) -> None:
     tx.execute(SET_ALIVE, {"at": at})
 
 
-def raise_epoch(tx: Tx, version: str, now: int) -> OwnerEpoch:
-    """This boot's number; from this commit on every earlier owner is deposed."""
-    row = tx.row(NEXT_EPOCH)
+def raise_epoch(tx: Tx, version: str, now: int, *, above: int = 0) -> OwnerEpoch:
+    """This boot's number, at least over `above`; from this commit on every earlier owner is deposed."""
+    row = tx.row(NEXT_EPOCH, {"above": above})
     assert row is not None
     tx.execute(INSERT_OWNER, {"epoch": row[0], "now": now, "version": version})
     return OwnerEpoch(row[0])

@@ -23,6 +23,11 @@ TOUCH_ROUTE = """
 UPDATE routes SET last_activity_at = :now, card_message_id = coalesce(:card_message_id, card_message_id)
 WHERE key = :key AND session_id = :session_id
 """
+SELECT_THREADS = """
+SELECT key, chat_id, chat_type FROM routes WHERE last_activity_at >= :since AND key NOT LIKE 'chat:%'
+ORDER BY last_activity_at DESC, key LIMIT :limit
+"""
+SELECT_CHATS = "SELECT chat_id, chat_type FROM routes GROUP BY chat_id ORDER BY max(last_activity_at) DESC, chat_id"
 DELETE_ROUTE = "DELETE FROM routes WHERE key = :key"
 COUNT_ROUTES = "SELECT count(*) FROM routes"
 SELECT_TOMBSTONE = "SELECT 1 FROM expired_routes WHERE thread_id = :key"
@@ -110,6 +115,19 @@ def touch_route(
 def delete_route(tx: Tx, key: ConversationKey) -> bool:
     """`/new`: the next message of this conversation starts another session."""
     return tx.execute(DELETE_ROUTE, {"key": key}) == 1
+
+
+def routed_threads(tx: Tx, since: int, limit: int) -> list[tuple[str, ChatId, str]]:
+    """Topics with a session and activity since then, newest first: (thread_id, chat_id, chat_type)."""
+    return [
+        (key, ChatId(chat_id), chat_type)
+        for key, chat_id, chat_type in tx.rows(SELECT_THREADS, {"since": since, "limit": limit})
+    ]
+
+
+def routed_chats(tx: Tx) -> list[tuple[ChatId, str]]:
+    """Chats with a session, newest activity first: (chat_id, chat_type)."""
+    return [(ChatId(chat_id), chat_type) for chat_id, chat_type in tx.rows(SELECT_CHATS)]
 
 
 def count_routes(tx: Tx) -> int:

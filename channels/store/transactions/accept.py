@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from channels.ids import EventId, MessageId, OwnerEpoch
+from channels.rules import quarantine as rules
 from channels.rules.message import Envelope
-from channels.store import inbox
+from channels.store import inbox, quarantine
 from channels.store.tx import Tx
 
 
@@ -28,7 +29,15 @@ def accept_message(
         return Duplicate()
     inbox.insert_row(tx, envelope, payload, epoch, drop_reason, now)
     inbox.move_cursor(tx, envelope)
+    if drop_reason is None and is_from_before(tx, envelope):
+        inbox.hold(tx, envelope.message_id)
     return Accepted(drop_reason)
+
+
+def is_from_before(tx: Tx, envelope: Envelope) -> bool:
+    """Whether this file was restored and the message is older: somebody may have answered it meanwhile."""
+    found = quarantine.find(tx)
+    return found is not None and rules.is_from_before(envelope.create_time_ms, found.since_ms)
 
 
 def accept_event(tx: Tx, event_id: EventId, kind: str, subject: str, outcome: str, now: int) -> bool:

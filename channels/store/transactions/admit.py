@@ -7,7 +7,7 @@ from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, T
 from channels.rules import intents, routing
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import inbox, outbox, routes, sessions, snapshots, turns
+from channels.store import inbox, missed_batches, outbox, routes, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
 from channels.store.tx import Tx
 
@@ -104,6 +104,7 @@ def _facts(tx: Tx, message: Message) -> routing.Facts:
         thread_route=routing.RouteFact(thread.key, thread.session_id) if thread else None,
         chat_route=routing.RouteFact(chat.key, chat.session_id) if chat else None,
         claim_of_root=of_root.message_id if of_root else None,
+        asked_for=missed_batches.was_handled(tx, envelope.message_id),
         claim_of_sender=of_sender.message_id if of_sender else None,
     )
 

@@ -30,12 +30,14 @@ def read_floor(tx: Tx) -> int:
     return meta.clock_floor if meta else 0
 
 
-def take_ownership(tx: Tx, db_uuid: str, version: str, now: int, *, replay_pending: bool = True) -> Ownership:
-    """The boot commit: a new epoch; queued turns and claims come along (without `replay_pending` they will end as
-    interrupted), entered turns become unknown."""
+def take_ownership(
+    tx: Tx, db_uuid: str, version: str, now: int, *, replay_pending: bool = True, above: int = 0
+) -> Ownership:
+    """The boot commit: a new epoch (over `above`); queued turns and claims come along (without `replay_pending` they
+    will end as interrupted), entered turns become unknown."""
     meta = owners.ensure_meta(tx, db_uuid, now)
     owners.raise_floor(tx, now)
-    epoch = owners.raise_epoch(tx, version, now)
+    epoch = owners.raise_epoch(tx, version, now, above=above)
     deposed = turns.depose_entered(tx, epoch)
     if replay_pending:
         deposed += _interrupt_worn_out(tx)

@@ -50,8 +50,10 @@ def continue_turn(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int)
 
 
 def can_continue(tx: Tx, turn: turns.Turn) -> bool:
-    """Whether a *Continue* button makes sense: the conversation still belongs to the turn's session."""
-    return routes.find_route_of_session(tx, turn.session_id) is not None
+    """Whether a *Continue* button makes sense: the conversation belongs to the turn's session, or will as soon as the
+    card that carries the button has arrived."""
+    route = routes.find_route_of_session(tx, turn.session_id)
+    return route is not None or routes.claim_of_turn(tx, turn.turn_id) is not None
 
 
 def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
