@@ -6,6 +6,7 @@ What an exception means depends on whether the request can have left: aiohttp gi
 covers the wait for a pooled connection and the handshake, so that whatever ends later ended after the request.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,8 +57,15 @@ class Call:
 
 
 def new_session() -> aiohttp.ClientSession:
-    """A session as this floor wants it: no environment proxy, no cookies. The caller closes it."""
-    return aiohttp.ClientSession(trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
+    """A session as this floor wants it: no environment proxy, no cookies, and bodies in plain UTF-8, as the budgets of
+    cards count them. The caller closes it."""
+    return aiohttp.ClientSession(trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), json_serialize=dump_body)
+
+
+def dump_body(value: Any) -> str:
+    """JSON text that can always be encoded: half of a surrogate pair, which no UTF-8 has, becomes "?"."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()
 
 
 class Transport:
