@@ -9,11 +9,12 @@ import aiohttp
 from channels.agents.configured import presets_from
 from channels.agents.protocol import Agent
 from channels.agents.registry import build_agents
+from channels.app.owning import Owned
 from channels.clock import Clock, FlooredClock, Ids, Rng, SystemClock, SystemIds, SystemRng
 from channels.config import Settings, resolve_address, resolve_secret
 from channels.feishu.api import Credentials, FeishuApi, Limits, Probe
-from channels.feishu.connection import ConnectionSettings, ConnectionState, LongConnection
-from channels.ids import OwnerEpoch, UserId
+from channels.feishu.connection import ConnectionHealth, ConnectionSettings, ConnectionState, LongConnection
+from channels.ids import UserId
 from channels.rules.routing import Policy
 from channels.service.card_book import CardBook
 from channels.service.clicks import Clicks
@@ -22,6 +23,10 @@ from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
 from channels.service.dispatch import Dispatch
 from channels.service.intake import Intake
+from channels.service.liveness import Liveness
+from channels.service.missed import Missed, MissedPlan
+from channels.service.missed_cards import MissedCards
+from channels.service.quarantine import Quarantine
 from channels.service.repair import Repair
 from channels.service.standing import Standing
 from channels.service.stopping import Stopping
@@ -56,6 +61,9 @@ class Parts:
     turns: Turns
     delivery: Delivery
     repair: Repair
+    missed: Missed
+    quarantine: Quarantine
+    liveness: Liveness
     connection: LongConnection
     standing: Standing
     connected: asyncio.Event  # set by the first connection that stands
@@ -88,7 +96,7 @@ def assemble(
     session: aiohttp.ClientSession,
     database: Database,
     clock: FlooredClock,
-    epoch: OwnerEpoch,
+    owned: Owned,
     version: str,
 ) -> Parts:
     """Wire one boot."""
@@ -108,7 +116,7 @@ def assemble(
         clock=clock,
         ids=ports.ids,
         rng=ports.rng,
-        epoch=epoch,
+        epoch=owned.ownership.epoch,
         agents=resolved.agents,
         preferences=preferences_from(settings),
         policy=policy_from(settings),
@@ -119,7 +127,15 @@ def assemble(
     turns = Turns(context, book, delivery)
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
-    intake = Intake(context, Clicks(context, stopping, delivery.kick), stopping)
+    cards = MissedCards(context, delivery.kick)
+    intake = Intake(context, Clicks(context, stopping, delivery.kick, cards), stopping)
+    liveness = Liveness(clock, lambda: connection.health, owned.ownership.last_alive_at)
+
+    def note(health: ConnectionHealth) -> None:
+        liveness.note(health)
+        if health.state is ConnectionState.CONNECTED:
+            connected.set()
+
     connection = LongConnection(
         session,
         resolved.credentials,
@@ -128,10 +144,26 @@ def assemble(
         ports.rng,
         settings=connection_settings_from(settings),
         proxy=resolved.proxy,
-        on_change=lambda health: connected.set() if health.state is ConnectionState.CONNECTED else None,
+        on_change=note,
     )
+    plan = MissedPlan(**settings.missed.model_dump())
+    missed = Missed(context, intake, cards, liveness, plan, lambda: connection.health, connection.rebuild)
+    quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, lambda: context.missed.ring())
     dispatch = Dispatch(context, delivery, Commands(context, stopping, standing))
-    return Parts(context, intake, dispatch, turns, delivery, Repair(context, delivery), connection, standing, connected)
+    return Parts(
+        context=context,
+        intake=intake,
+        dispatch=dispatch,
+        turns=turns,
+        delivery=delivery,
+        repair=Repair(context, delivery, quarantine.may_repair),
+        missed=missed,
+        quarantine=quarantine,
+        liveness=liveness,
+        connection=connection,
+        standing=standing,
+        connected=connected,
+    )
 
 
 def preferences_from(settings: Settings) -> Preferences:

@@ -5,6 +5,8 @@ from typing import Any
 
 from channels.app.building import Parts
 from channels.store.transactions.boot import Report
+from channels.store.transactions.missed import MissedReport, report_missed
+from channels.store.transactions.quarantine import Standing, read_standing
 from channels.web.operations import Health, Number
 
 STARTING = Health(live=True, ready=False, reasons=("starting",))
@@ -43,6 +45,8 @@ class Figures:
             "sessions": report.sessions,
             "routes": report.routes,
             "snapshots": report.snapshots,
+            "missed": _missed(await parts.context.database.read(report_missed), parts.context.clock.wall_ms()),
+            "restored": _restored(await parts.context.database.read(read_standing), parts.context.clock.wall_ms()),
             "commits": report.commits,
             "api_calls": dict(parts.context.feishu.counts),
         }
@@ -89,6 +93,53 @@ def _report_numbers(report: Report, now: int) -> Iterator[Number]:
         for state, (count, oldest) in waiting.items():
             yield Number(f"{table}_rows", count, {"state": state})
             yield Number(f"{table}_oldest_age_seconds", max(0, now - oldest) / 1000, {"state": state})
+
+
+def _missed(report: MissedReport, wall_ms: int) -> dict[str, Any]:
+    """What is still being read, what cannot be read and why, and what people have not decided yet."""
+    return {
+        "gaps": [
+            {
+                "reason": gap.reason,
+                "since_s_ago": max(0, wall_ms - gap.from_ms) // 1000,
+                "places": {state: counts.get(state, 0) for state in ("open", "read", "refused")},
+            }
+            for gap, counts in report.gaps
+        ],
+        "unreadable": [
+            {"place": one.container, "chat_id": one.chat_id, "for_good": one.state == "refused", "why": one.error}
+            for one in report.troubles
+        ],
+        "undecided": [
+            {"chat_id": chat_id, "messages": count, "oldest_s": max(0, wall_ms - oldest) // 1000}
+            for chat_id, count, oldest in report.batches
+        ],
+    }
+
+
+def _restored(standing: Standing | None, wall_ms: int) -> dict[str, Any] | None:
+    """Whether this file was put back from a backup, and what is not compared with history yet; None: it never was."""
+    if standing is None:
+        return None
+    found = standing.quarantine
+    words = (
+        "this file was put back: what people wrote before is compared with Feishu's history before anything is said, "
+        "and what has no answer there is asked about on a card"
+        if found.is_open
+        else "this file was put back; everything from before is compared with history"
+    )
+    return {
+        "in_quarantine": found.is_open,
+        "words": words,
+        "why": found.why,
+        "since_s_ago": max(0, wall_ms - found.since_ms) // 1000,
+        "left_to_compare": {
+            "messages": standing.messages,
+            "answers_to_send": standing.intents,
+            "turns": standing.turns,
+            "gaps": standing.gaps,
+        },
+    }
 
 
 def _waiting(rows: dict[str, tuple[int, int]], now: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from channels import __version__
 from channels.app.building import Parts, Ports, Resolved, assemble, resolve
 from channels.app.figures import Figures
+from channels.app.owning import AnchorKeeper, take_file, true_path
 from channels.clock import FlooredClock
 from channels.config import Settings
 from channels.errors import ApiRefused, ConfigError, OutcomeUnknown, RetryLater
@@ -15,7 +16,6 @@ from channels.feishu.api import new_session
 from channels.logs import (
     IDENTITY_DELAYED,
     LOOP_ENDED,
-    OWNER_RAISED,
     SERVICE_READY,
     SERVICE_STARTED,
     SERVICE_STOPPED,
@@ -26,13 +26,16 @@ from channels.rules.retry import backoff_ms
 from channels.service.establishing import watch_claims
 from channels.service.upkeep import keep_beating, keep_sweeping
 from channels.store import owners
+from channels.store.anchor import refuse_half_restored
 from channels.store.database import Database
 from channels.store.lock import FileLock, lock_path
-from channels.store.transactions.boot import beat, read_floor, take_ownership
+from channels.store.transactions.boot import read_floor
+from channels.store.transactions.missed import beat_last
 from channels.web.control import ControlServer
 from channels.web.server import WebServer
 
 DELIVERY_LIMIT_S = 5.0
+MAY_END = ("identity", "connection", "quarantine")  # loops that come to an end of their own when they are through
 
 log = get_logger(__name__)
 
@@ -96,42 +99,38 @@ class Service:
         parts.dispatch.paused = True
         await parts.turns.drain(self.settings.turns.drain_s)
         await parts.delivery.stop(DELIVERY_LIMIT_S)
-        connected = parts.standing.connected
+        alive_ms = parts.liveness.alive_ms()  # what comes from here on is not acked
         await parts.connection.stop()
         await self._cancel_loops()
-        clock = parts.context.clock
-        await parts.context.database.run(beat, clock.now_ms(), clock.wall_ms() if connected else None)
-        await self._undo.aclose()
-        self.figures.parts = None
+        try:
+            await parts.context.database.run(beat_last, parts.context.now(), alive_ms)
+            await self._anchor.write()
+        finally:  # a full disk keeps the last moment from being written, and nothing else
+            await self._undo.aclose()
+            self.figures.parts = None
         log.info(SERVICE_STOPPED)
 
     async def _start(self) -> None:
         settings, ports = self.settings, self._ports
         resolved = resolve(settings, ports)
         await self._open_web()
+        refuse_half_restored(true_path(settings.store.path))
         database = await Database.open(
             settings.store.path, hook=ports.hook, before_commit=owners.count_commit, clock=ports.clock
         )
         self._undo.push_async_callback(database.close)
         clock = FlooredClock(ports.clock, await database.read(read_floor))
-        ownership = await database.run(
-            take_ownership,
-            ports.ids.uuid(),
-            __version__,
-            clock.now_ms(),
-            replay_pending=settings.replay.pending,
-        )
-        log.info(
-            OWNER_RAISED, epoch=ownership.epoch, requeued_turns=ownership.requeued, unknown_turns=ownership.deposed
-        )
+        owned = await take_file(database, clock, ports.ids, replay_pending=settings.replay.pending)
+        self._anchor = AnchorKeeper(database)
         session = await self._undo.enter_async_context(new_session())
-        parts = assemble(settings, resolved, ports, session, database, clock, ownership.epoch, __version__)
+        parts = assemble(settings, resolved, ports, session, database, clock, owned, __version__)
         self._undo.push_async_callback(parts.context.feishu.close)
         self._close_agents(resolved)
         await self._open_control()
         self.figures.parts = parts
         self._start_loops(parts)
-        log.info(SERVICE_STARTED, version=__version__, epoch=ownership.epoch, app_id=settings.feishu.app_id)
+        epoch = owned.ownership.epoch
+        log.info(SERVICE_STARTED, version=__version__, epoch=epoch, app_id=settings.feishu.app_id)
 
     async def _open_web(self) -> None:
         settings = self.settings
@@ -170,9 +169,13 @@ class Service:
             "dispatch": parts.dispatch.run(),
             "turns": parts.turns.run(),
             "delivery": parts.delivery.run(),
+            "quarantine": parts.quarantine.run(),
             "repair": parts.repair.run(),
             "establishing": watch_claims(parts.context),
-            "heartbeat": keep_beating(parts.context, parts.standing),
+            "gaps": parts.missed.keep_gaps(),
+            "missed": parts.missed.run(),
+            "heartbeat": keep_beating(parts.context, parts.standing, parts.liveness, self.settings.missed.heartbeat_s),
+            "anchor": self._anchor.run(),
             "sweep": keep_sweeping(parts.context),
         }
         for name, loop in loops.items():
@@ -182,7 +185,7 @@ class Service:
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Loops do not end by themselves: one that does is a defect that health must show."""
         name = task.get_name()
-        if task.cancelled() or (name in ("identity", "connection") and task.exception() is None):
+        if task.cancelled() or (name in MAY_END and task.exception() is None):
             return
         self.parts.standing.failed_loops.append(name)
         log.error(LOOP_ENDED, loop=name, exc_info=task.exception())

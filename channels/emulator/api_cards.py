@@ -25,6 +25,14 @@ def create(services: Services, request: Request) -> Json:
     return {"card_id": entity.card_id}
 
 
+def convert(services: Services, request: Request) -> Json:
+    """The entity that a message of the bot shows."""
+    message = services.world.timeline.find(str(request.body.get("message_id") or ""))
+    if message is None or not message.by_bot or not message.card_id:
+        raise ApiError(10002, "message_id is invalid")
+    return {"card_id": message.card_id}
+
+
 def update(services: Services, request: Request) -> Json:
     card = request.body.get("card")
     if not isinstance(card, dict) or card.get("type") != "card_json":
@@ -141,6 +149,7 @@ def _card_limits(services: Services, request: Request) -> list[Limit]:
 
 OPERATIONS = [
     Operation("POST", CARDS, "cardkit.card.create", create),
+    Operation("POST", CARDS + "/id_convert", "cardkit.card.id_convert", convert),
     Operation("PUT", ONE, "cardkit.card.update", update, limits=_card_limits),
     Operation("PATCH", ONE + "/settings", "cardkit.card.settings", settings, limits=_card_limits),
     Operation("POST", ONE + "/batch_update", "cardkit.card.batch_update", batch_update, limits=_card_limits),

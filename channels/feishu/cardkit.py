@@ -12,7 +12,7 @@ from typing import Any
 from channels.errors import CodeKind, RetryLater
 from channels.feishu.envelopes import text
 from channels.feishu.transport import Call, Transport
-from channels.ids import CardId
+from channels.ids import CardId, MessageId
 
 CARDS = "/open-apis/cardkit/v1/cards"
 
@@ -32,6 +32,13 @@ class CardCalls:
         body = {"type": "card_json", "data": card_json}
         data = await self._transport.data(Call("create_card", "POST", CARDS, json=body))
         if not (card_id := text(data, "card_id")):
+            raise RetryLater(0, CodeKind.SERVER, why="success without a card_id")
+        return CardId(card_id)
+
+    async def card_of_message(self, message_id: MessageId) -> CardId:
+        """The entity behind a message of ours that shows a card."""
+        call = Call("card_of_message", "POST", f"{CARDS}/id_convert", json={"message_id": message_id})
+        if not (card_id := text(await self._transport.data(call), "card_id")):
             raise RetryLater(0, CodeKind.SERVER, why="success without a card_id")
         return CardId(card_id)
 

@@ -83,13 +83,12 @@ class Quarantine:
         context: Context,
         is_open: bool,
         excerpt_of: Callable[[Message], str],
-        window_ms: int,
+        tell_cards: Callable[[], None],
     ) -> None:
         self._context, self._is_open = context, is_open
-        self._excerpt_of, self._window_ms = excerpt_of, window_ms
+        self._excerpt_of, self._tell_cards = excerpt_of, tell_cards
         self._turns_seen: set[TurnId] = set()
         self._tries: dict[ChatId, int] = {}
-        self.asked: Callable[[], None] = lambda: None  # a pending card has changed
 
     def may_repair(self, turn_id: TurnId) -> bool:
         """Whether nothing stands against ending this turn as what the file knows of it."""
@@ -230,7 +229,7 @@ class Quarantine:
         message = normalise(row.payload, context.policy.bot_open_id)
         sorting = Sorting(
             policy=context.policy,
-            window_ms=self._window_ms,
+            window_ms=0,
             wall_ms=context.clock.wall_ms(),
             spare_batch_id=context.ids.new("batch"),
             excerpt=self._excerpt_of(message),
@@ -238,7 +237,7 @@ class Quarantine:
         compared = await context.database.run(settle_held, row, state, message, history, sorting, context.now())
         log.info(QUARANTINE_COMPARED, message_id=row.message_id, verdict=compared.verdict)
         if compared.batch_id is not None:
-            self.asked()
+            self._tell_cards()
         context.inbox.ring()
 
     async def _put_off(self, held: Sequence[Held], after_ms: int) -> None:

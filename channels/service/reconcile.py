@@ -6,7 +6,7 @@ allows "it is not there"; whatever stops it short is an error that the caller se
 
 from channels.errors import ApiRefused, CodeKind
 from channels.feishu.history import seen_from
-from channels.ids import MessageId, ThreadId
+from channels.ids import CardId, MessageId, ThreadId
 from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
 from channels.rules.reconcile import SKEW_MS, Absent, Ambiguous, Found, Seen, Sought, find_match
@@ -34,7 +34,21 @@ async def look_into_history(context: Context, attempt: Attempt) -> Effect | Abse
     match = find_match(history, Sought(target, topic_root, attempt.first_attempt_at, recorded, rivals))
     if not isinstance(match, Found):
         return match
-    return Effect(match.seen.message_id, match.seen.thread_id, text=str(read_payload(intent).get("text", "")))
+    card_id = await _card_of(context, attempt, match.seen.message_id)
+    text = str(read_payload(intent).get("text", ""))
+    return Effect(match.seen.message_id, match.seen.thread_id, card_id=card_id, text=text)
+
+
+async def _card_of(context: Context, attempt: Attempt, message_id: MessageId) -> CardId | None:
+    """The card that an adopted message of a turn shows, where the file does not know it (it was restored): later
+    updates are for that one."""
+    intent = attempt.intent
+    if attempt.card_id is not None or attempt.mode != "card" or intent.turn_id is None or intent.op in ("text", *PLAIN):
+        return None
+    try:
+        return await context.feishu.card_of_message(message_id)
+    except ApiRefused:
+        return None  # it shows an inline card, which is updated by its message
 
 
 async def _read_question(context: Context, target: MessageId) -> Seen | None:

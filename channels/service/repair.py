@@ -5,9 +5,11 @@ ended does not hold up the others, and is tried again with the next look.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from channels.ids import TurnId
 from channels.logs import LOOP_FAILED, TURN_ENDED, get_logger
 from channels.rules.agent_event import Outcome
 from channels.rules.repair import Finished, Interrupted, Stopped, classify_turn
@@ -39,17 +41,18 @@ class Wreck:
 
 
 class Repair:
-    """Ends unknown turns, whichever boot left them."""
+    """Ends unknown turns, whichever boot left them. `may_repair` says whether a turn's time has come."""
 
-    def __init__(self, context: Context, delivery: Delivery) -> None:
-        self._context, self._delivery = context, delivery
+    def __init__(self, context: Context, delivery: Delivery, may_repair: Callable[[TurnId], bool]) -> None:
+        self._context, self._delivery, self._may_repair = context, delivery, may_repair
 
     async def run(self) -> None:
         """At boot and every few seconds, for ever."""
         while True:
             try:
                 for wreck in await self._context.database.read(_find_wrecks, TURNS_PER_PASS):
-                    await self._try_to_end(wreck)
+                    if self._may_repair(wreck.turn.turn_id):
+                        await self._try_to_end(wreck)
             except Exception:
                 log.exception(LOOP_FAILED, loop="repair")
             await asyncio.sleep(POLL_S)
