@@ -15,8 +15,10 @@ class Signal:
 
     async def wait(self, timeout_s: float) -> bool:
         """Until rung, or until the time is over. Says whether it was rung."""
+        # not wait_for: in Python 3.11 it swallows a cancel that comes together with the ring, and the loop never ends
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._event.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._event.wait()
         rung = self._event.is_set()
         self._event.clear()
         return rung
