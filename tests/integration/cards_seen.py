@@ -1,5 +1,6 @@
 """Reading a card as a person does: its title, its words, its buttons, whether it still runs."""
 
+import html
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,7 +45,7 @@ def phase(card: Json) -> Phase | None:
 
 def words(card: Json) -> str:
     """Everything there is to read below the header."""
-    return "\n".join(str(part["content"]) for part in parts(card.get("body", {})) if "content" in part)
+    return "\n".join(html.unescape(str(part["content"])) for part in parts(card.get("body", {})) if "content" in part)
 
 
 def answer(card: Json) -> str:
