@@ -4,12 +4,17 @@ Order of the questions (the first that answers wins):
 
   1. recalled before it was decided                     → Drop
   2. its thread has a tombstone                         → Refuse (expired topic)
+     it has no words of its own and may get company     → Hold, once (rules.gathering)
   3. its thread has a route                             → Continue there, no mention needed
   4. it hangs under the message of a claim              → AwaitEstablishing, whoever sent it
   5. a group, and the bot is not mentioned              → Drop, unless somebody asked for it on a pending card
   6. no thread, and this person has a chat route        → Continue there
   7. this person is establishing a session here         → AwaitEstablishing
   8. otherwise                                          → Start
+
+Two of these answers have limits. Going on (3, 6) where too many messages wait already is refused. And what another bot
+wrote, where bots are allowed at all, is dropped once bots have had their answers in this chat for now, and never
+refused: two bots must not talk for ever, in whatever words.
 
 `drop_at_the_door` holds the static facts that need no table: they are checked before the accept commit, which records
 the reason. Only `thread_id` means topic; a quote (root_id without thread_id) is context, not a place.
@@ -18,6 +23,7 @@ the reason. Only `thread_id` means topic; a quote (root_id without thread_id) is
 from dataclasses import dataclass, field
 
 from channels.ids import ConversationKey, MessageId, SessionId, UserId
+from channels.rules.gathering import Windows
 from channels.rules.message import Envelope, Message
 
 
@@ -33,6 +39,10 @@ class Policy:
     allow_bots: bool = False
     topic_in_private: bool = True
     topic_in_group: bool = True
+    windows: Windows = field(default_factory=Windows)
+    queue_limit: int = 20  # messages that may wait in one conversation
+    bot_answers: int = 10  # answers to other bots, per chat and `bot_window_ms`
+    bot_window_ms: int = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,9 @@ class Facts:
     claim_of_root: MessageId | None = None  # a claim whose message is this message's root
     asked_for: bool = False  # somebody pressed *Handle all* on the pending card that shows it
     claim_of_sender: MessageId | None = None  # an open claim of this person in this chat
+    hold_until_ms: int | None = None  # it waits for company so long (rules.gathering.hold_until)
+    waiting: int = 0  # messages that wait in the session that this one would go on in
+    bot_answers: int = 0  # answers that other bots have had in this chat within the window
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +74,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with a refusal card of this kind: expired, dm_off."""
+    """Answer with a refusal card of this kind: expired, queue_full."""
 
     reason: str
 
@@ -75,7 +88,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Not yet: a forward that may get its comment within seconds."""
+    """Not yet: a picture or a forward that may get company, or its comment, within seconds."""
 
     until_ms: int
 
@@ -122,11 +135,30 @@ def drop_at_the_door(envelope: Envelope, policy: Policy) -> str | None:
 
 def decide(message: Message, facts: Facts, policy: Policy) -> Decision:
     """What to do with an accepted message (commands have been taken out before)."""
+    decision = _place(message, facts, policy)
+    by_bot = message.envelope.sender.kind != "user"
+    match decision:
+        case Drop():
+            return decision
+        case Refuse(reason) if by_bot:
+            return Drop(reason)
+        case _ if by_bot and facts.bot_answers >= policy.bot_answers:
+            return Drop("bot_loop")
+        case Continue() if facts.waiting >= policy.queue_limit:
+            return Drop("queue_full") if by_bot else Refuse("queue_full")
+        case _:
+            return decision
+
+
+def _place(message: Message, facts: Facts, policy: Policy) -> Decision:
+    """Where the message belongs, before any limit."""
     envelope = message.envelope
     if facts.recalled:
         return Drop("recalled")
     if facts.tombstoned:
         return Refuse("expired")
+    if facts.hold_until_ms is not None:
+        return Hold(facts.hold_until_ms)
     if facts.thread_route is not None:
         return Continue(facts.thread_route, in_thread=True)
     if facts.claim_of_root is not None:

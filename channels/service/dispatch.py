@@ -31,6 +31,7 @@ from channels.store.transactions.admit import (
     UUIDS_PER_ADMISSION,
     Admission,
     Decided,
+    Held,
     NotYet,
     decide_message,
     refuse_poisoned,
@@ -118,7 +119,7 @@ class Dispatch:
         message = self._message(row)
         found = parse(message.text) if command or self._addressed(message) else None
         if found is not None:
-            decided: Decided | NotYet = await self._commands.carry_out(found, message)
+            decided: Decided | NotYet | Held = await self._commands.carry_out(found, message)
         else:
             admission = self._admission(message)
             decided = await context.database.run(
@@ -132,9 +133,13 @@ class Dispatch:
             await self._context.database.run(count_decision_attempt, row.message_id, 0)
             self._counted.add(row.message_id)
 
-    def _follow(self, row: InboxRow, decided: Decided | NotYet) -> bool:
+    def _follow(self, row: InboxRow, decided: Decided | NotYet | Held) -> bool:
         if isinstance(decided, NotYet):
             return False
+        if isinstance(decided, Held):
+            wait_s = (decided.until_ms - self._context.now()) / 1000
+            asyncio.get_running_loop().call_later(max(wait_s, 0), self._context.inbox.ring)
+            return True
         self._messages.pop(row.message_id, None)
         self._counted.discard(row.message_id)
         self._delivery.kick(decided.lanes)

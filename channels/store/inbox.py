@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.ids import ChatId, ConversationKey, EventId, MessageId, OwnerEpoch, TurnId, UserId
+from channels.rules.gathering import Waiting
 from channels.rules.message import Envelope
 from channels.store.tx import Tx
 
@@ -45,16 +46,42 @@ WHERE message_id = :message_id AND verdict = 'restored' AND terminal_at IS NULL
 """
 PUT_OFF = "UPDATE inbox SET due_at = :due_at WHERE message_id = :message_id AND terminal_at IS NULL"
 COUNT_HELD = "SELECT count(*) FROM inbox WHERE verdict = 'restored' AND terminal_at IS NULL"
-_COLUMNS = "message_id, conversation, chat_id, chat_type, sender_user_id, create_time, owner_epoch, payload, attempts"
+_COLUMNS = (
+    "message_id, conversation, chat_id, chat_type, sender_user_id, create_time, owner_epoch, payload, attempts,"
+    " received_at"
+)
 SELECT_OPEN = f"""
 SELECT {_COLUMNS} FROM inbox WHERE state = 'accepted' AND due_at <= :now
+UNION ALL
+SELECT {_COLUMNS} FROM inbox WHERE verdict = 'gathering' AND state = 'held' AND due_at <= :now
 ORDER BY create_time, message_id LIMIT :limit
+"""
+HOLD_GATHERING = """
+UPDATE inbox SET state = 'held', verdict = 'gathering', due_at = :due_at
+WHERE message_id = :message_id AND state = 'accepted'
+"""
+WAIT_ALONG = """
+UPDATE inbox SET due_at = :due_at
+WHERE verdict = 'gathering' AND state = 'held' AND conversation = :conversation AND sender_user_id = :sender_user_id
+"""
+END_GATHERING = """
+UPDATE inbox SET state = 'accepted', due_at = 0
+WHERE message_id = :message_id AND state = 'held' AND verdict = 'gathering'
+"""
+MARK_GATHERING = "UPDATE inbox SET verdict = 'gathering' WHERE message_id = :message_id AND state = 'accepted'"
+SELECT_GATHERING = """
+SELECT message_id, create_time, received_at FROM inbox
+WHERE verdict = 'gathering' AND terminal_at IS NULL AND conversation = :conversation
+AND sender_user_id = :sender_user_id ORDER BY create_time, message_id
+"""
+SELECT_BY_TURN = f"""
+SELECT {_COLUMNS} FROM inbox WHERE turn = :turn AND terminal_at IS NULL ORDER BY create_time, message_id
 """
 SELECT_HELD = f"""
 SELECT {_COLUMNS}, state FROM inbox WHERE verdict = 'restored' AND terminal_at IS NULL AND due_at <= :now
 ORDER BY create_time, message_id LIMIT :limit
 """
-SELECT_STATE = "SELECT state FROM inbox WHERE message_id = :message_id"
+SELECT_STATE = "SELECT state, verdict FROM inbox WHERE message_id = :message_id"
 COUNT_EARLIER = """
 SELECT count(*) FROM inbox WHERE state = 'accepted' AND conversation = :conversation
 AND (create_time, message_id) < (:create_time, :message_id)
@@ -98,6 +125,7 @@ class InboxRow:
     owner_epoch: OwnerEpoch
     payload: str
     attempts: int
+    received_at: int = 0
 
 
 def _from_row(row: tuple[Any, ...]) -> InboxRow:
@@ -191,13 +219,55 @@ def drop_asked(tx: Tx, message_id: MessageId, verdict: str, now: int) -> bool:
 
 
 def open_rows(tx: Tx, now: int, limit: int) -> list[InboxRow]:
-    """Accepted rows that are due, oldest first."""
+    """Accepted rows that are due, and those that have waited long enough for company, oldest first."""
     return [_from_row(row) for row in tx.rows(SELECT_OPEN, {"now": now, "limit": limit})]
 
 
 def is_accepted(tx: Tx, message_id: MessageId) -> bool:
     row = tx.row(SELECT_STATE, {"message_id": message_id})
     return row is not None and row[0] == "accepted"
+
+
+def take_up(tx: Tx, message_id: MessageId) -> str | None:
+    """Whether this row is to be decided now: its verdict so far ("gathering" if it has waited for company), else None.
+
+    One that still waited is accepted from here on, and has its place in the order.
+    """
+    row = tx.row(SELECT_STATE, {"message_id": message_id})
+    if row is None:
+        return None
+    state, verdict = row
+    if (state, verdict) == ("held", "gathering"):
+        tx.execute(END_GATHERING, {"message_id": message_id})
+    elif state != "accepted":
+        return None
+    return str(verdict or "")
+
+
+def hold_for_company(tx: Tx, row: InboxRow, until: int) -> None:
+    """This message waits outside the order, and what the same person has waiting here waits along."""
+    tx.execute(HOLD_GATHERING, {"message_id": row.message_id, "due_at": until})
+    values = {"conversation": row.conversation, "sender_user_id": row.sender_user_id}
+    tx.execute(WAIT_ALONG, {**values, "due_at": until})
+
+
+def keep_with_company(tx: Tx, message_id: MessageId) -> None:
+    """This message cannot be decided yet, and belongs to what waited for it."""
+    tx.execute(MARK_GATHERING, {"message_id": message_id})
+
+
+def gathering(tx: Tx, row: InboxRow) -> list[Waiting]:
+    """What the same person has waiting, or had, in this conversation, oldest first."""
+    values = {"conversation": row.conversation, "sender_user_id": row.sender_user_id}
+    return [
+        Waiting(MessageId(message_id), create_time, received_at)
+        for message_id, create_time, received_at in tx.rows(SELECT_GATHERING, values)
+    ]
+
+
+def rows_of_turn(tx: Tx, turn_id: TurnId) -> list[InboxRow]:
+    """The messages of a turn that has not ended, oldest first; those that were taken back are not among them."""
+    return [_from_row(row) for row in tx.rows(SELECT_BY_TURN, {"turn": turn_id})]
 
 
 def hold_open(tx: Tx) -> int:

@@ -1,10 +1,11 @@
 """Decide and admit: one function, so that nothing changes between the facts and what follows from them."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, TurnId
-from channels.rules import intents, routing
+from channels.rules import gathering, intents, routing
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.store import inbox, missed_batches, outbox, routes, sessions, snapshots, turns
@@ -47,6 +48,13 @@ class NotYet:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """It waits for company until then, outside its conversation's order."""
+
+    until_ms: int
+
+
 def decide_message(
     tx: Tx,
     row: InboxRow,
@@ -55,13 +63,20 @@ def decide_message(
     admission: Admission,
     epoch: OwnerEpoch,
     now: int,
-) -> Decided | NotYet:
-    """The way of one accepted message, from the facts of this moment."""
-    if not inbox.is_accepted(tx, row.message_id):
+) -> Decided | NotYet | Held:
+    """The way of one accepted message, from the facts of this moment. What waited for it goes into its turn."""
+    verdict = inbox.take_up(tx, row.message_id)
+    if verdict is None:
         return Decided("decided_before")
     if not inbox.is_head(tx, row):
         return NotYet("order")
-    decision = routing.decide(message, _facts(tx, message), policy)
+    waiting, waited = inbox.gathering(tx, row), verdict == "gathering"
+    facts = _facts(tx, message)
+    if not waited and message.envelope.sender.kind == "user":
+        until = gathering.hold_until(message.envelope.message_type, row.received_at, now, waiting, policy.windows)
+        facts = replace(facts, hold_until_ms=until)
+    company = gathering.together(_waiting(row), waiting, policy.windows, closes=not waited)
+    decision = routing.decide(message, facts, policy)
     match decision:
         case routing.Drop(reason):
             inbox.set_terminal(tx, row.message_id, "dropped", reason, now)
@@ -69,15 +84,36 @@ def decide_message(
         case routing.Refuse(reason):
             return _refuse(tx, message, reason, admission, now)
         case routing.AwaitEstablishing():
+            if company:
+                inbox.keep_with_company(tx, row.message_id)
             return NotYet("establishing")
         case routing.Continue(route, in_thread):
-            return _continue(tx, message, route, in_thread, admission, epoch, now)
+            decided = _continue(tx, message, route, in_thread, admission, epoch, now)
+            return _join(tx, decided, company, now)
         case routing.Start(in_thread):
-            return _start(tx, message, in_thread, admission, epoch, now)
-        case routing.Keep() | routing.Hold():
-            return NotYet("held")
+            decided = _start(tx, message, in_thread, admission, epoch, now)
+            return _join(tx, decided, company, now)
+        case routing.Hold(until_ms):
+            inbox.hold_for_company(tx, row, until_ms)
+            return Held(until_ms)
+        case routing.Keep():
+            return NotYet("kept")
         case _:
             assert_never(decision)
+
+
+def _waiting(row: InboxRow) -> gathering.Waiting:
+    return gathering.Waiting(row.message_id, row.create_time, row.received_at)
+
+
+def _join(tx: Tx, decided: Decided, company: Sequence[MessageId], now: int) -> Decided:
+    """What belongs to the same question goes into the turn that was admitted, unless it was taken back."""
+    for message_id in company if decided.turn_id else ():
+        if inbox.is_recalled(tx, message_id):
+            inbox.set_terminal(tx, message_id, "dropped", "recalled", now)
+        elif decided.turn_id is not None:
+            inbox.set_queued(tx, message_id, decided.turn_id, decided.verdict)
+    return decided
 
 
 def refuse_poisoned(tx: Tx, message_id: MessageId, intent: Drawing, uuid: SendUuid, row: InboxRow, now: int) -> str:

@@ -10,7 +10,7 @@ from channels.rules.message import Envelope, Message, Sender
 from channels.rules.routing import Policy
 from channels.store import inbox
 from channels.store.transactions.accept import accept_message
-from channels.store.transactions.admit import Admission, Decided, NotYet, decide_message
+from channels.store.transactions.admit import Admission, Decided, Held, NotYet, decide_message
 from channels.store.transactions.deliver import Effect, begin_next, record_success
 from channels.store.transactions.run import Finish, Finished, Lease, enter_turn, finish_turn, uuids_for
 from channels.store.turns import Turn, find_turn, runnable_turns
@@ -45,7 +45,7 @@ def accept(store: Store, one: Message) -> None:
     store.run(accept_message, one.envelope, "{}", store.epoch, None, store.now)
 
 
-def decide(store: Store, one: Message) -> Decided | NotYet:
+def decide(store: Store, one: Message) -> Decided | NotYet | Held:
     (row,) = [row for row in store.run(inbox.open_rows, store.now, 100) if row.message_id == one.envelope.message_id]
     number = next(NUMBERS)
     admission = Admission(
