@@ -212,6 +212,13 @@ class ReplaySettings(_Section):
     interrupted: Literal["ask", "off"] = "ask"
 
 
+class MissedSettings(_Section):
+    enabled: bool = True
+    window_s: Annotated[float, Field(ge=0, le=30 * 86_400)] = 900.0
+    sweep_s: Annotated[float, Field(ge=0, le=86_400)] = 300.0
+    heartbeat_s: Annotated[float, Field(gt=0, le=20)] = 5.0
+
+
 class LogSettings(_Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "console"] = "json"
@@ -237,6 +244,7 @@ class Settings(_Section):
     control: ControlSettings = ControlSettings()
     connection: ConnectionKnobs = ConnectionKnobs()
     replay: ReplaySettings = ReplaySettings()
+    missed: MissedSettings = MissedSettings()
     log: LogSettings = LogSettings()
 
     @property
