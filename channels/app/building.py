@@ -89,6 +89,39 @@ def resolve(settings: Settings, ports: Ports) -> Resolved:
     )
 
 
+def make_context(
+    settings: Settings,
+    resolved: Resolved,
+    ports: Ports,
+    session: aiohttp.ClientSession,
+    database: Database,
+    clock: FlooredClock,
+    owned: Owned,
+) -> Context:
+    """What every loop is given."""
+    limits = Limits(clock, enabled=settings.feishu.rate_limits)
+    feishu = FeishuApi(
+        session,
+        resolved.credentials,
+        clock,
+        limits,
+        proxy=resolved.proxy,
+        timeout_s=settings.feishu.request_timeout_s,
+        probe=ports.probe,
+    )
+    return Context(
+        database=database,
+        feishu=feishu,
+        clock=clock,
+        ids=ports.ids,
+        rng=ports.rng,
+        epoch=owned.ownership.epoch,
+        agents=resolved.agents,
+        preferences=preferences_from(settings),
+        policy=policy_from(settings),
+    )
+
+
 def assemble(
     settings: Settings,
     resolved: Resolved,
@@ -100,27 +133,7 @@ def assemble(
     version: str,
 ) -> Parts:
     """Wire one boot."""
-    limits = Limits(clock, enabled=settings.feishu.rate_limits)
-    feishu = FeishuApi(
-        session,
-        resolved.credentials,
-        clock,
-        limits,
-        proxy=resolved.proxy,
-        timeout_s=settings.feishu.request_timeout_s,
-        probe=ports.probe,
-    )
-    context = Context(
-        database=database,
-        feishu=feishu,
-        clock=clock,
-        ids=ports.ids,
-        rng=ports.rng,
-        epoch=owned.ownership.epoch,
-        agents=resolved.agents,
-        preferences=preferences_from(settings),
-        policy=policy_from(settings),
-    )
+    context = make_context(settings, resolved, ports, session, database, clock, owned)
     book, connected = CardBook(), asyncio.Event()
     delivery = Delivery(context, book)
     stopping = Stopping(context, delivery.kick)
