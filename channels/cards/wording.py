@@ -162,3 +162,34 @@ class Texts:
     missed_handled: str  # {count}; who decided follows
     missed_ignored_title: str
     missed_ignored: str  # {count}; who decided follows
+
+    # What an agent is given of a message beside its words; reasons stand in `read_not` and in `unread_note`
+    thing_image: str
+    thing_file: str
+    thing_audio: str
+    thing_video: str
+    thing_sticker: str
+    thing_location: str
+    thing_group: str
+    thing_person: str
+    thing_folder: str
+    thing_message: str
+    thing_forward: str
+    thing_other: str
+    reason_too_large: str  # {limit}
+    reason_too_many: str  # {limit}
+    reason_slow: str
+    reason_gone: str
+    reason_hidden: str
+    reason_withheld: str
+    reason_storage: str
+    reason_refused: str
+    reason_unreachable: str
+    reason_deep: str
+    read_quoted: str
+    read_forwarded: str
+    read_left_out: str  # {count}
+    read_cut: str
+    read_not: str  # {reason}
+    read_more: str  # {count}
+    unread_note: str  # {things}

@@ -10,22 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import lark_channel.core.log as lark_log
-from lark_channel.channel.config import InboundConfig, SecurityConfig
-from lark_channel.channel.normalize.pipeline import InboundPipeline, PipelineConfig, PipelineDeps
-
 from channels.feishu.envelopes import envelope_of, mapping, text
+from channels.feishu.normaliser import PIPELINE
 from channels.rules.message import Message, Resource
 
-lark_log.logger.removeHandler(lark_log.handler)  # it writes to stdout, which belongs to the answers of commands
-
-_PIPELINE = InboundPipeline(
-    PipelineConfig(
-        inbound=InboundConfig(expand_merge_forward=False, fetch_interactive_card=False, include_raw=False),
-        security=SecurityConfig(),  # strict text would turn "a < b" into HTML
-    ),
-    PipelineDeps(),
-)
 _KNOWN_TAGS = frozenset({"text", "a", "at", "emotion", "img", "media", "code_block", "hr", "md"})
 _PLACEHOLDER = re.compile(r"@_user_\d+")
 _AT_ALL = re.compile(r"@_all(?![A-Za-z0-9_])")
@@ -51,8 +39,25 @@ def normalise(raw: str, bot_open_id: str) -> Message:
         _whole(words).strip(),
         mentioned_bot=seen_bot or bool(bot_keys - {bot_open_id}),
         mentioned_all=_mentions_all(mentions, content),
-        resources=resources,
+        resources=resources + _named_only(envelope.message_type, content),
     )
+
+
+def _named_only(message_type: str, content: dict[str, Any]) -> tuple[Resource, ...]:
+    """The place, person, group or folder that a message of such a type shows."""
+    match message_type:
+        case "location":
+            name = text(content, "name")
+            at = [str(content[key]) for key in ("latitude", "longitude") if isinstance(content.get(key), str | float)]
+            return (Resource("location", "", f"{name} ({', '.join(at)})".strip() if len(at) == 2 else name),)
+        case "share_chat":
+            return (Resource("share_chat", "", text(content, "chat_id")),)
+        case "share_user":
+            return (Resource("share_user", "", text(content, "user_id")),)
+        case "folder":
+            return (Resource("folder", text(content, "file_key"), text(content, "file_name")),)
+        case _:
+            return ()
 
 
 def _normalised(
@@ -60,7 +65,7 @@ def _normalised(
 ) -> tuple[str, tuple[Resource, ...]]:
     event = {**message, "content": json.dumps(content), "mentions": mentions}
     try:
-        result = _finish(_PIPELINE.normalize(message_event=event, sender={}))
+        result = _finish(PIPELINE.normalize(message_event=event, sender={}))
     except _FAULTS:
         return "\n".join(_texts_in(content)), ()
     if result is None:
@@ -131,7 +136,7 @@ def _prepared_line(line: Any, bot_keys: frozenset[str], seen: list[str]) -> list
         if tag == "at" and text(element, "user_id") in bot_keys:
             seen.append("at")
         elif tag in _KNOWN_TAGS:
-            prepared.append(_without_bot(element, bot_keys))
+            prepared.append(_struck(_without_bot(element, bot_keys)))
         elif words := " ".join(_texts_in(element)):
             prepared.append({"tag": "text", "text": words})
     return prepared
@@ -141,6 +146,12 @@ def _without_bot(element: dict[str, Any], bot_keys: frozenset[str]) -> dict[str,
     if element.get("tag") not in ("text", "md") or "text" not in element:
         return element
     return {**element, "text": _without_keys(text(element, "text"), bot_keys)}
+
+
+def _struck(element: dict[str, Any]) -> dict[str, Any]:
+    """Feishu calls it lineThrough, the normaliser strikethrough."""
+    style = _items(element.get("style"))
+    return {**element, "style": [*style, "strikethrough"]} if "lineThrough" in style else element
 
 
 def _without_keys(words: str, keys: frozenset[str]) -> str:

@@ -17,7 +17,8 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Something to download: kind image, file, audio, video or sticker."""
+    """Something beside words: image, file, audio, video (to download); sticker, folder, location, share_chat,
+    share_user (named only; they have no key, a sticker and a folder have one that is good for nothing)."""
 
     kind: str
     file_key: str
