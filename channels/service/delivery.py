@@ -53,6 +53,7 @@ class Delivery:
         self._context, self._book = context, book
         self._active: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._crowded = False  # somebody found no room: look again when there is some
         self._stopping = False
         self.tell_running: Callable[[TurnId], None] = lambda turn_id: None
 
@@ -67,14 +68,16 @@ class Delivery:
                 task = asyncio.create_task(self._work(lane), name=f"deliver-{lane}")
                 self._active[lane] = task
                 task.add_done_callback(partial(self._left, lane))
+            else:
+                self._crowded = True
 
     async def run(self) -> None:
         """Look for due lanes, on a ring and once a second, for ever."""
         while True:
             context = self._context
             try:
-                room = LANES_AT_ONCE - len(self._active)
-                lanes = await context.database.read(outbox.due_lanes, context.now(), room) if room > 0 else []
+                # lanes at work are due as well, and must not hide the others
+                lanes = await context.database.read(outbox.due_lanes, context.now(), 2 * LANES_AT_ONCE)
                 self.kick(lane for lane in lanes if lane not in self._active)
             except Exception:
                 log.exception(LOOP_FAILED, loop="delivery")
@@ -91,6 +94,9 @@ class Delivery:
 
     def _left(self, lane: str, _done: asyncio.Task[None]) -> None:
         self._active.pop(lane, None)
+        if self._crowded and len(self._active) < LANES_AT_ONCE // 2:
+            self._crowded = False
+            self._context.outbox.ring()
         if lane in self._again:
             self._again.discard(lane)
             self.kick((lane,))

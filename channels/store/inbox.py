@@ -46,12 +46,16 @@ WHERE message_id = :message_id AND verdict = 'restored' AND terminal_at IS NULL
 """
 PUT_OFF = "UPDATE inbox SET due_at = :due_at WHERE message_id = :message_id AND terminal_at IS NULL"
 COUNT_HELD = "SELECT count(*) FROM inbox WHERE verdict = 'restored' AND terminal_at IS NULL"
+ROWS_PER_CONVERSATION = 20
 _COLUMNS = (
     "message_id, conversation, chat_id, chat_type, sender_user_id, create_time, owner_epoch, payload, attempts,"
     " received_at"
 )
 SELECT_OPEN = f"""
-SELECT {_COLUMNS} FROM inbox WHERE state = 'accepted' AND due_at <= :now
+SELECT {_COLUMNS} FROM (
+  SELECT {_COLUMNS}, row_number() OVER (PARTITION BY conversation ORDER BY create_time, message_id) AS place
+  FROM inbox WHERE state = 'accepted' AND due_at <= :now
+) WHERE place <= :each
 UNION ALL
 SELECT {_COLUMNS} FROM inbox WHERE verdict = 'gathering' AND state = 'held' AND due_at <= :now
 ORDER BY create_time, message_id LIMIT :limit
@@ -218,9 +222,10 @@ def drop_asked(tx: Tx, message_id: MessageId, verdict: str, now: int) -> bool:
     return tx.execute(SET_ASKED_TERMINAL, {"message_id": message_id, "verdict": verdict, "now": now}) == 1
 
 
-def open_rows(tx: Tx, now: int, limit: int) -> list[InboxRow]:
-    """Accepted rows that are due, and those that have waited long enough for company, oldest first."""
-    return [_from_row(row) for row in tx.rows(SELECT_OPEN, {"now": now, "limit": limit})]
+def open_rows(tx: Tx, now: int, limit: int, each: int = ROWS_PER_CONVERSATION) -> list[InboxRow]:
+    """Accepted rows that are due, and those that have waited long enough for company, oldest first; at most `each` of
+    a conversation, so that one that waits never hides the others."""
+    return [_from_row(row) for row in tx.rows(SELECT_OPEN, {"now": now, "limit": limit, "each": each})]
 
 
 def is_accepted(tx: Tx, message_id: MessageId) -> bool:
@@ -282,7 +287,7 @@ def hold(tx: Tx, message_id: MessageId) -> bool:
 
 def held_rows(tx: Tx, now: int, limit: int) -> list[tuple[InboxRow, str]]:
     """Messages that wait for their comparison and are due, with their state, oldest first."""
-    return [(_from_row(row[:-1]), row[-1]) for row in tx.rows(SELECT_HELD, {"now": now, "limit": limit})]
+    return [(_from_row(row[:-1]), row[-1]) for row in tx.rows(SELECT_HELD, {"now": now, "limit": limit, "each": each})]
 
 
 def count_held(tx: Tx) -> int:
