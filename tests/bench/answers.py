@@ -7,7 +7,7 @@ from tests.bench.contestants import Ring, say
 from tests.bench.figures import Figure, middle
 from tests.bench.processes import Stage, model
 from tests.bench.sizes import Sizes
-from tests.bench.texts import model_text, question, spoken_text
+from tests.bench.texts import LAST_WORDS, demo_text, model_text, question
 
 MOST_CALLS = {800: 8, 2_000: 12}
 WHOLE_MS = 30  # what may pass between the model's last word and the whole text on the card
@@ -35,7 +35,7 @@ def measure_streamed_answers(ring: Ring, sizes: Sizes) -> Iterator[Figure]:
         with ring.service(), ring.official("official_stream"):
             for _ in range(sizes.rounds):
                 ours.append(_ask(ring.ours, characters, duration_ms))
-                theirs.append(_ask(ring.theirs, characters, duration_ms))
+                theirs.append(_ask_for(ring.theirs, question(characters, duration_ms), LAST_WORDS))
         yield _whole_figure(f"whole text, demo agent, {characters} characters", ours, theirs, duration_ms)
         yield _calls_figure(characters, ours, theirs)
     yield from _model_answers(ring, sizes)
@@ -102,15 +102,15 @@ def _calls_figure(characters: int, ours: list[dict[str, Any]], theirs: list[dict
 
 
 def _ask(stage: Stage, characters: int, duration_ms: int) -> dict[str, Any]:
-    return _ask_for(stage, question(characters, duration_ms), spoken_text(characters))
+    return _ask_for(stage, question(characters, duration_ms), demo_text(characters))
 
 
 def _ask_for(stage: Stage, text: str, whole: str) -> dict[str, Any]:
-    return dict(stage.call("ask", text=text, whole_text=whole.strip()))
+    return dict(stage.call("ask", text=text, whole_text=whole))
 
 
 def _crowd(stage: Stage, people: int, duration_ms: int, **more: Any) -> dict[str, Any]:
-    text, whole = question(200, duration_ms), spoken_text(200).strip()
+    text, whole = question(200, duration_ms), demo_text(200)
     return dict(stage.call("crowd", people=people, text=text, whole_text=whole, **more))
 
 

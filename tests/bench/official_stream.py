@@ -6,19 +6,20 @@ from typing import Any
 
 from lark_channel import FeishuChannel
 
-from tests.bench.texts import read_question, spoken_text
+from tests.bench.texts import LAST_WORDS, helper_text, read_question
 
 PIECE_MS = 20  # as our demo agent
 
 
 async def answer(channel: FeishuChannel, message: Any) -> None:
     characters, duration_ms = read_question(message.content_text)
-    text, pieces = spoken_text(characters), max(1, duration_ms // PIECE_MS)
+    text, pieces = helper_text(characters)[: -len(LAST_WORDS)], max(1, duration_ms // PIECE_MS)
 
     async def produce(stream: Any) -> None:
         for number in range(pieces):
             await asyncio.sleep(duration_ms / pieces / 1000)
             await stream.append(text[len(text) * number // pieces : len(text) * (number + 1) // pieces])
+        await stream.append(LAST_WORDS)
 
     await channel.stream(message.chat_id, {"markdown": produce}, {"reply_to": message.message_id})
 

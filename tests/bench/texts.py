@@ -4,6 +4,7 @@ import re
 
 from channels.agents.demo_texts import filler
 
+LAST_WORDS = "Here it ends."
 _QUESTION = re.compile(r"stream (\d+) characters in (\d+) ms")
 
 
@@ -19,12 +20,18 @@ def read_question(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def spoken_text(characters: int) -> str:
-    """The answer to a question, for a bot that brings its own."""
-    return filler(characters, "en")
+def demo_text(characters: int) -> str:
+    """What the demo agent answers to a question."""
+    return filler(characters, "en").strip()
+
+
+def helper_text(characters: int) -> str:
+    """What the official helper's bot answers. Its helper loses deltas that repeat what stands before them, so that
+    only LAST_WORDS, sent as one piece, are sure to be readable in the end."""
+    return filler(max(0, characters - len(LAST_WORDS)), "en") + LAST_WORDS
 
 
 def model_text(asked: str, characters: int) -> str:
     """What the fake model server says to `asked`."""
     echo = f"You said: {asked}. "
-    return (echo * (characters // len(echo) + 1))[:characters]
+    return (echo * (characters // len(echo) + 1))[:characters].strip()
