@@ -172,6 +172,10 @@ class Missed:
             refusal = (
                 SCOPE_WORDS if error.kind is CodeKind.SCOPE else f"Feishu refuses: {error.code} {error.msg}".strip()
             )
+        except Exception as error:  # a defect that one message brings to light must not hold up the other places
+            log.exception(LOOP_FAILED, loop="missed.place", container=name)
+            await self._put_off(gap, container, error, 0)
+            return
         await database.run(missed.end_container, gap.gap_id, name, refusal or None)
         if refusal:
             log.warning(MISSED_PLACE_REFUSED, gap_id=gap.gap_id, container=name, why=refusal)
@@ -196,7 +200,7 @@ class Missed:
         wait_ms = max(after_ms, backoff_ms(attempts, context.rng.random()))
         self._waits[key] = (attempts, context.now() + wait_ms)
         log.warning(MISSED_PLACE_DELAYED, gap_id=key[0], container=key[1], error=str(error), again_in_ms=wait_ms)
-        await context.database.run(missed.note_error, *key, str(error))
+        await context.database.run(missed.note_error, *key, str(error) or type(error).__name__)
 
     async def _take_in(self, place: Place, items: Sequence[Item]) -> list[Message]:
         """Put messages through the gate, in order; returns those that nobody had brought."""
