@@ -21,8 +21,8 @@ def footer_line(view: View, words: Texts) -> str:
 
 
 def duration(span_ms: int, words: Texts) -> str:
-    """A span of time in words, with tenths of a second below ten seconds."""
-    seconds = span_ms / 1000
+    """A span of time in words, with tenths of a second below ten seconds, and never none at all."""
+    seconds = max(span_ms / 1000, 0.1)
     if seconds < 10:
         return words.seconds.format(seconds=f"{seconds:.1f}")
     whole = round(seconds)

@@ -11,7 +11,7 @@ from channels.cards.activity import plan_panel, reasoning_panel, tools_panel
 from channels.cards.card import ANSWER_ELEMENT, Button, Card, Element, button_row, finish, header, markdown, small
 from channels.cards.excerpt import one_line, tidy
 from channels.cards.footer import footer_line
-from channels.cards.markdown import clean, clean_units, literal, plain, plain_units
+from channels.cards.markdown import beginning, clean, clean_units, literal, plain, plain_units
 from channels.cards.mending import hold_back
 from channels.cards.paging import Page, pages
 from channels.cards.texts import Texts, texts
@@ -58,21 +58,23 @@ def phase_title(phase: Phase, words: Texts) -> str:
 
 def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, buttons: Sequence[Button]) -> Card:
     running, last = view.phase in RUNNING, number == len(parts) - 1
-    notes = _notes(view, words, kept=bool(parts[0].units)) if last else []
+    offer = (words.interrupted_offer_above if number else words.interrupted_offer) if buttons else ""
+    notes = _notes(view, words, kept=bool(parts[0].units), offer=offer) if last else []
     elements = _top(view, words) if number == 0 else [small(words.part.format(number=number + 1), "part")]
     if answer := clean_units(parts[number].units, words.image, unfinished=last and _is_unfinished(view)):
         elements.append(markdown(answer, ANSWER_ELEMENT))
     elements += [markdown(clean(note, words.image), f"note_{count}") for count, note in enumerate(notes, 1)]
-    elements += _bottom(view, words) if last else [small(words.continues, "continues")]
+    bottom = _bottom(view, words) if last else [small(words.continues, "continues")]
     if buttons and number == 0:
-        elements.append(button_row(buttons, "offers"))
+        bottom.insert(len(bottom) if running else 0, button_row(buttons, "offers"))  # after Stop, above the footer
+    elements += bottom
     body = plain_units(parts[number].units, words.image)
     text = "\n\n".join(part for part in (body, *(plain(note, words.image) for note in notes)) if part)
     title = phase_title(view.phase, words)
     return finish(
         elements,
         text=text or title,
-        summary=title if running and number == 0 else _summary(view, body or text, title),
+        summary=title if running and number == 0 else _summary(view, parts[number], text, words),
         header=header(title, TEMPLATES[view.phase]) if number == 0 else None,
         streaming=running and last,
     )
@@ -102,8 +104,8 @@ def _bottom(view: View, words: Texts) -> list[Element]:
     return elements
 
 
-def _notes(view: View, words: Texts, *, kept: bool) -> list[str]:
-    """How it ended and what to do, where the answer alone does not say it. Markdown."""
+def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:
+    """How it ended, what is kept and what to do, where the answer alone does not say it. Markdown."""
     kept_too = words.between_sentences + words.kept if kept else ""
     match view.phase:
         case Phase.WAITING:
@@ -112,7 +114,7 @@ def _notes(view: View, words: Texts, *, kept: bool) -> list[str]:
             error = literal(one_line(view.error, ERROR_CHARACTERS)) or words.failed_unknown
             return [f"⚠️ {error}", words.kept + words.between_sentences + words.failed_do if kept else words.failed_do]
         case Phase.INTERRUPTED:
-            return [f"⚠️ {words.interrupted_note}{kept_too}"]
+            return [f"⚠️ {words.interrupted_note}{kept_too}{words.between_sentences}{offer or words.interrupted_do}"]
         case Phase.STOPPED:
             return [words.stopped_note + kept_too]
         case Phase.DONE if view.outcome is Outcome.MAX_TOKENS:
@@ -123,10 +125,9 @@ def _notes(view: View, words: Texts, *, kept: bool) -> list[str]:
             return []
 
 
-def _summary(view: View, body: str, title: str) -> str:
+def _summary(view: View, page: Page, text: str, words: Texts) -> str:
     """The line in the list of chats: the answer's beginning, after the state where that is not plain success."""
-    line = " ".join(body.split())
-    short = line if len(line) <= SUMMARY_CHARACTERS else line[: SUMMARY_CHARACTERS - 1] + "…"
+    short = one_line(beginning(page.units, SUMMARY_CHARACTERS, words.image) or text, SUMMARY_CHARACTERS)
     if view.phase in RUNNING or view.phase is Phase.DONE:
         return short
-    return f"[{title}] {short}"
+    return f"[{phase_title(view.phase, words)}] {short}"

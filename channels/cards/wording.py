@@ -41,6 +41,9 @@ class Texts:
     kept: str  # said under a text that a person has already read and that stays
     stopped_note: str
     interrupted_note: str
+    interrupted_do: str
+    interrupted_offer: str  # instead of `interrupted_do` where this card has the button
+    interrupted_offer_above: str  # where the first card of several has it
     max_tokens_note: str
     failed_unknown: str  # when the agent gave no reason
     failed_do: str

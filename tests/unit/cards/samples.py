@@ -91,6 +91,7 @@ def views(language: str) -> dict[str, View]:
         "stopped": _view(language, Phase.STOPPED, outcome=Outcome.STOPPED, answer=half),
         "stopped_before_start": _view(language, Phase.STOPPED, outcome=Outcome.STOPPED, answer=""),
         "interrupted": _view(language, Phase.INTERRUPTED, outcome=Outcome.INTERRUPTED, answer=half),
+        "interrupted_offer": _view(language, Phase.INTERRUPTED, outcome=Outcome.INTERRUPTED, answer=half),
         "failed": _view(language, Phase.FAILED, outcome=Outcome.FAILED, answer=half, error=ERROR[language]),
         "failed_at_once": _view(language, Phase.FAILED, outcome=Outcome.FAILED, answer="", error=""),
         "long": _view(language, Phase.DONE, outcome=Outcome.COMPLETED, answer="\n\n".join([answer] * 5)),
@@ -146,11 +147,15 @@ def _notices(language: str) -> dict[str, Card]:
     }
 
 
+def _buttons(language: str) -> tuple[Button, ...]:
+    return (Button(texts(language).button_continue, {"do": "continue", "turn": "turn_1"}, "primary"),)
+
+
 def cards(language: str) -> dict[str, Card]:
     """Every card by name; a reply of several cards has them numbered."""
     out: dict[str, Card] = {}
     for name, view in views(language).items():
-        drawn = reply_cards(view, language)
+        drawn = reply_cards(view, language, buttons=_buttons(language) if name.endswith("_offer") else ())
         for number, card in enumerate(drawn, 1):
             out[f"reply_{name}" + (f"_{number}" if len(drawn) > 1 else "")] = card
     draw: Callable[[str], dict[str, Card]] = _notices

@@ -241,6 +241,36 @@ def test_extra_buttons_stand_after_stop() -> None:
     ]
 
 
+OFFER = (Button("Continue", {"do": "continue", "turn": "t"}, "primary"),)
+
+
+@pytest.mark.parametrize(("size", "told"), [(100, "interrupted_offer"), (60_000, "interrupted_offer_above")])
+def test_an_offer_stands_above_the_footer_and_the_note_tells_where_it_is(size: int, told: str) -> None:
+    words = texts("en")
+    view = View("t", phase=Phase.INTERRUPTED, outcome=Outcome.INTERRUPTED, answer=long_answer(1, 1, size), agent="demo")
+    drawn = reply_cards(view, "en", buttons=OFFER)
+    assert (len(drawn) > 1) == (size > 100)
+    note = f"{words.interrupted_note} {words.kept} {getattr(words, told)}"
+    assert [note in card.text for card in drawn] == [False] * (len(drawn) - 1) + [True]
+    ids = [part.get("element_id") for part in body(drawn[0])["body"]["elements"]]
+    assert None in ids[-2:] and ids[-1] in ("footer", "continues")  # the row of buttons has no id of its own
+    assert words.interrupted_do in reply_cards(view, "en")[-1].text
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\nBoth are `x | y`.", "Both are x | y."),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "a b 1 2"),
+        ("You said:\n\n> hello\n> world\n\n---\n\n- one\n- two\n  - three", "You said: hello world one two three"),
+        ("1. one\n2. two", "1. one 2. two"),
+    ],
+)
+def test_the_chat_list_shows_no_signs_of_tables_quotations_and_lists(answer: str, line: str) -> None:
+    view = View("t", phase=Phase.DONE, outcome=Outcome.COMPLETED, answer=answer)
+    assert body(reply_cards(view, "en")[0])["config"]["summary"]["content"] == line
+
+
 def test_the_chat_list_shows_the_state_and_then_the_answer() -> None:
     view = View("t", phase=Phase.REPLYING, answer="# Title\n\n**bold** text")
     assert body(reply_cards(view, "en")[0])["config"]["summary"]["content"] == "Replying…"
