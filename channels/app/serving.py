@@ -8,6 +8,7 @@ from typing import Any
 from channels import __version__
 from channels.app.building import Parts, Ports, Resolved, assemble, resolve
 from channels.app.figures import Figures
+from channels.app.operations import ControlOperations
 from channels.app.owning import AnchorKeeper, take_file, true_path
 from channels.clock import FlooredClock
 from channels.config import Settings
@@ -151,16 +152,13 @@ class Service:
             FileLock.acquire(self.settings.store.path, self._ports.clock.wall_ms()).release()
 
     async def _open_control(self) -> None:
-        control = ControlServer(self.settings.control_socket, {"status": self._status})
+        control = ControlServer(self.settings.control_socket, ControlOperations(self.figures).table())
         await control.start()
         self._undo.push_async_callback(control.stop)
 
     def _close_agents(self, resolved: Resolved) -> None:
         for agent in resolved.agents.values():
             self._undo.push_async_callback(agent.close)
-
-    async def _status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
-        return await self.figures.status()
 
     def _start_loops(self, parts: Parts) -> None:
         loops: dict[str, Coroutine[Any, Any, None]] = {

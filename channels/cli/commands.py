@@ -129,6 +129,42 @@ def status(
 
 
 @app.command()
+def doctor(
+    config: ConfigFile = None,
+    invariants: Annotated[
+        bool, typer.Option("--invariants", help="Also ask the domain file everything that must hold of it.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")] = False,
+) -> None:
+    """Check the whole set-up: what is wrong, and how to mend it. Changes nothing; exit code 1 when a check fails."""
+    from channels.cli.doctor import examine
+
+    examine(config, os.environ, invariants=invariants, as_json=as_json)
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where the copy goes; a file that exists is never overwritten.")],
+    config: ConfigFile = None,
+) -> None:
+    """Copy the domain file, checked, while the service runs or while none does."""
+    from channels.cli.backup import back_up
+
+    back_up(config, file, os.environ)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="The copy to put back.")],
+    config: ConfigFile = None,
+) -> None:
+    """Put a copy back in the place of the domain file, which is kept; the service must be stopped."""
+    from channels.cli.restore import restore as put_back
+
+    put_back(config, file, os.environ)
+
+
+@app.command()
 def emulator(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port (0: any free one).")] = EMULATOR_PORT,

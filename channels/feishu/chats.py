@@ -62,6 +62,13 @@ class ChatCalls:
             raise RetryLater(0, CodeKind.SERVER, why="an answer without the bot's open_id")
         return BotInfo(OpenId(open_id), text(bot, "app_name"))
 
+    async def granted_scopes(self) -> dict[str, bool]:
+        """The permissions that this app asked for, and whether the tenant has granted each."""
+        call = Call("granted_scopes", "GET", "/open-apis/application/v6/scopes")
+        items = (await self._transport.data(call)).get("scopes")
+        found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        return {text(item, "scope_name"): item.get("grant_status") == 1 for item in found}
+
     async def get_chat(self, chat_id: ChatId) -> Chat:
         """What kind of chat this is."""
         data = await self._transport.data(Call("get_chat", "GET", f"{CHATS}/{chat_id}"))

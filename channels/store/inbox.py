@@ -113,6 +113,10 @@ ON CONFLICT (event_id) DO NOTHING
 """
 SET_OUTCOME = "UPDATE events SET outcome = :outcome WHERE event_id = :event_id"
 SELECT_BY_SUBJECT = "SELECT 1 FROM events WHERE kind = :kind AND subject = :subject LIMIT 1"
+COUNT_EVENTS = "SELECT count(*) FROM events WHERE kind = :kind"
+SELECT_NEWEST_SENDERS = """
+SELECT sender_user_id FROM inbox WHERE sender_user_id <> '' ORDER BY received_at DESC LIMIT :limit
+"""
 FORGET_EVENTS = "DELETE FROM events WHERE at < :before"
 
 
@@ -287,7 +291,7 @@ def hold(tx: Tx, message_id: MessageId) -> bool:
 
 def held_rows(tx: Tx, now: int, limit: int) -> list[tuple[InboxRow, str]]:
     """Messages that wait for their comparison and are due, with their state, oldest first."""
-    return [(_from_row(row[:-1]), row[-1]) for row in tx.rows(SELECT_HELD, {"now": now, "limit": limit, "each": each})]
+    return [(_from_row(row[:-1]), row[-1]) for row in tx.rows(SELECT_HELD, {"now": now, "limit": limit})]
 
 
 def count_held(tx: Tx) -> int:
@@ -357,6 +361,17 @@ def set_event_outcome(tx: Tx, event_id: EventId, outcome: str) -> None:
 def is_recalled(tx: Tx, message_id: MessageId) -> bool:
     """Whether a recall of this message has been seen (it may come before the message)."""
     return tx.row(SELECT_BY_SUBJECT, {"kind": "message_recalled", "subject": message_id}) is not None
+
+
+def count_events(tx: Tx, kind: str) -> int:
+    """How many events of a kind came in since retention."""
+    row = tx.row(COUNT_EVENTS, {"kind": kind})
+    return int(row[0]) if row else 0
+
+
+def newest_senders(tx: Tx, limit: int) -> list[UserId]:
+    """Who wrote last, newest first."""
+    return [UserId(row[0]) for row in tx.rows(SELECT_NEWEST_SENDERS, {"limit": limit})]
 
 
 def forget(tx: Tx, processed_before: int, payloads_before: int, events_before: int) -> int:

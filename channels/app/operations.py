@@ -1,0 +1,55 @@
+"""What the control socket can ask of the running service."""
+
+import sqlite3
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from channels.app.building import Parts
+from channels.app.figures import Figures
+from channels.errors import Refused
+from channels.store.invariants import look
+from channels.store.transactions.evidence import read_evidence
+from channels.web.control import Operation
+
+
+class ControlOperations:
+    """One object per boot; before the boot is through, everything but `status` is refused."""
+
+    def __init__(self, figures: Figures) -> None:
+        self._figures = figures
+
+    def table(self) -> dict[str, Operation]:
+        """Name → operation, as the control socket serves them."""
+        return {"status": self.status, "backup": self.backup, "doctor": self.doctor}
+
+    async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
+        return await self._figures.status()
+
+    async def backup(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """{"target": absolute path} → {"target"}. Commits go on meanwhile and are in the copy."""
+        target = Path(str(arguments.get("target", "")))
+        if not target.is_absolute():
+            raise ValueError("target must be an absolute path")
+        try:
+            await self._parts.context.database.backup(target)
+        except (OSError, sqlite3.Error) as error:
+            raise Refused("backup_failed", f"{target} could not be written: {error}") from error
+        return {"target": str(target)}
+
+    async def doctor(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """{"invariants": bool} → what only the running service knows, and what its file says of the set-up."""
+        context = self._parts.context
+        answer: dict[str, Any] = {
+            "status": await self._figures.status(),
+            "evidence": asdict(await context.database.read(read_evidence)),
+        }
+        if arguments.get("invariants"):
+            answer["findings"] = asdict(await context.database.read(look, context.now()))
+        return answer
+
+    @property
+    def _parts(self) -> Parts:
+        if self._figures.parts is None:
+            raise Refused("starting", "the service is still starting; ask again in a moment")
+        return self._figures.parts
