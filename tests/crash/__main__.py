@@ -1,0 +1,51 @@
+"""`python -m tests.crash [--size ci|full|small] [--seed N] [--record PATH] [--jobs N] [--workload NAME]…`"""
+
+import argparse
+import asyncio
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from tests.crash.campaign import SIZES, Campaign
+from tests.crash.children import WarmParent
+from tests.crash.record import Record, write_record
+from tests.crash.workloads import WORKLOADS
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """The exit code: 0 when nothing was violated and nothing left out."""
+    size = SIZES[arguments.size]
+    if arguments.workload:
+        size = replace(size, workloads=tuple(arguments.workload))
+    started = time.monotonic()
+    parent = await WarmParent.start(arguments.tree)
+    try:
+        campaign = Campaign(
+            parent, size, arguments.seed, lambda line: print(line, flush=True), arguments.jobs, arguments.keep
+        )
+        await campaign.record()
+        await (campaign.kill_once() if size.k1 == "once" else campaign.kill_everywhere())
+        await campaign.kill_twice(size.k2)
+    finally:
+        await parent.stop()
+    record = Record.of(campaign, arguments.size, time.monotonic() - started)
+    print(record.table())
+    write_record(record, arguments.record)
+    return record.exit_code
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.crash")
+    parser.add_argument("--size", choices=SIZES, default="ci")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="where the folders of cases with violations go")
+    parser.add_argument("--tree", type=Path, default=Path.cwd(), help="the tree whose code is killed")
+    parser.add_argument("--workload", action="append", choices=WORKLOADS)
+    sys.exit(asyncio.run(run(parser.parse_args())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The campaign: K1 every point once (or everywhere), K2 a second kill in the recovery, K3 the loop under load.
+
+First every workload is carried out without any kill of ours: the points that it passes are the ones to be killed at.
+Which occurrence of a point in which workload is the seed's choice; in the full size every transaction and every call
+of every workload gets its kill.
+"""
+
+import asyncio
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.crash.case import Cases, Result
+from tests.crash.children import WarmParent
+from tests.crash.workloads import WORKLOADS
+
+TRIES = 4  # placements of one point, before it counts as never killed at
+AT_MOST_EACH = 12  # kills at one point of one workload in the full size
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much. `k1`: "once" or "everywhere"; `k2`, `k3`: numbers of kills."""
+
+    k1: str
+    k2: int
+    k3: int
+    workloads: tuple[str, ...] = tuple(WORKLOADS)
+
+
+SIZES = {
+    "small": Size("once", 6, 8, ("first message", "stop")),
+    "ci": Size("once", 60, 40),
+    "full": Size("everywhere", 2_000, 300),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place to be killed at: the `nth` time that `boot` of `workload` passes `point`."""
+
+    workload: str
+    boot: int
+    point: str
+    nth: int
+
+
+@dataclass
+class Campaign:
+    """One campaign. `say` is told one line for each step."""
+
+    parent: WarmParent
+    size: Size
+    seed: int
+    say: Callable[[str], None]
+    jobs: int = 2
+    keep: Path | None = None
+    deadline_s: float = float("inf")
+    places: dict[str, list[Place]] = field(default_factory=dict)
+    recoveries: dict[str, list[tuple[Place, tuple[str, ...]]]] = field(default_factory=lambda: defaultdict(list))
+    missed: list[Place] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.cases = Cases(self.parent, self.keep)
+
+    async def record(self) -> None:
+        """Find every point that every workload passes."""
+        results = await self._run_all((name, {}) for name in self.size.workloads)
+        found: defaultdict[str, list[Place]] = defaultdict(list)
+        for result in results:
+            for boot, names in enumerate(result.passed, start=1):
+                for point, count in Counter(names).items():
+                    found[point] += [Place(result.workload, boot, point, nth) for nth in range(1, count + 1)]
+        self.places = dict(sorted(found.items()))
+        self.say(f"recorded {len(results)} workloads: {len(self.places)} points")
+
+    async def kill_once(self) -> list[Result]:
+        """K1: every point once; a place that is not reached this time gives way to another."""
+        left, done = dict(self.places), []
+        for _ in range(TRIES):
+            chosen = [self.random.choice(places) for places in left.values()]
+            self.random.shuffle(chosen)
+            results = await self._kill_at(chosen)
+            done += results
+            killed = {point for result in results for point in result.died_at}
+            left = {point: places for point, places in left.items() if point not in killed}
+        self.say(f"K1: {len(done)} cases, {len(left)} points not reached again")
+        return done
+
+    async def kill_everywhere(self) -> list[Result]:
+        """K1 in full: every transaction and call of every workload, every statement of it once."""
+        chosen = list(self._everywhere())
+        self.random.shuffle(chosen)
+        results = await self._kill_at(chosen)
+        self.say(f"K1: {len(results)} cases")
+        return results
+
+    async def kill_twice(self, count: int) -> list[Result]:
+        """K2: a second kill while the first one is recovered from."""
+        pool = [(name, place, names) for name, seen in self.recoveries.items() for place, names in seen]
+        if not pool:
+            return []
+        chosen = [self._second_kill(*self.random.choice(pool)) for _ in range(count)]
+        results = await self._run_all(chosen)
+        self.say(f"K2: {len(results)} cases, {sum(result.reached for result in results)} of them killed twice")
+        return results
+
+    def _second_kill(self, name: str, place: Place, names: tuple[str, ...]) -> tuple[str, dict[int, tuple[str, int]]]:
+        at = self.random.randrange(len(names))
+        nth = names[: at + 1].count(names[at])
+        return name, {place.boot: (place.point, place.nth), place.boot + 1: (names[at], nth)}
+
+    def _everywhere(self) -> Iterator[Place]:
+        for point, places in self.places.items():
+            by_workload: defaultdict[tuple[str, int], list[Place]] = defaultdict(list)
+            for place in places:
+                by_workload[place.workload, place.boot].append(place)
+            each = AT_MOST_EACH if " " in point else 1
+            for some in by_workload.values():
+                yield from self.random.sample(some, min(each, len(some)))
+
+    async def _kill_at(self, chosen: Iterable[Place]) -> list[Result]:
+        places = list(chosen)
+        results = await self._run_all((place.workload, {place.boot: (place.point, place.nth)}) for place in places)
+        for place, result in zip(places, results, strict=False):
+            if not result.reached:
+                self.missed.append(place)
+            elif len(result.passed) > place.boot and result.passed[place.boot]:
+                self.recoveries[place.workload].append((place, result.passed[place.boot]))
+        return results
+
+    async def _run_all(self, cases: Iterable[tuple[str, dict[int, tuple[str, int]]]]) -> list[Result]:
+        """Some at a time; the results in the order of the cases, those that the time no longer allowed left out."""
+        gate = asyncio.Semaphore(self.jobs)
+
+        async def run(name: str, kills: dict[int, tuple[str, int]]) -> Result | None:
+            async with gate:
+                if time.monotonic() > self.deadline_s:
+                    return None
+                result = await self.cases.run(WORKLOADS[name], kills)
+                for violation in result.violations:
+                    self.say(f"VIOLATION {violation.rule} {name} {result.planned}: {violation.text} [{result.kept}]")
+                return result
+
+        results = await asyncio.gather(*(run(name, kills) for name, kills in cases))
+        return [result for result in results if result is not None]
