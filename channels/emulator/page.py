@@ -53,6 +53,12 @@ class Page:
     async def index(self, request: web.Request) -> web.StreamResponse:
         return _static("gallery.html" if request.path == "/gallery" else "index.html")
 
+    async def gallery(self, request: web.Request) -> web.Response:
+        """The card files of `EmulatorSettings.gallery_folder`, by name: {cards: [{name, text}]}."""
+        folder = self._world.settings.gallery_folder
+        files = sorted(folder.glob("*.json")) if folder is not None else []
+        return _answer({"cards": [{"name": file.name, "text": file.read_text(encoding="utf-8")} for file in files]})
+
     async def static(self, request: web.Request) -> web.StreamResponse:
         return _static(request.match_info["name"])
 
@@ -190,6 +196,7 @@ def add_routes(app: web.Application, emulator: Emulator) -> None:
             web.get("/", page.index),
             web.get("/gallery", page.index),
             web.get("/static/{name}", page.static),
+            web.get("/_page/gallery", _guarded(page.gallery)),
             web.get("/_page/snapshot", _guarded(page.snapshot)),
             web.get("/_page/events", page.events),
             web.get("/_page/media/{key}", page.media),

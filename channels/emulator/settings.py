@@ -1,6 +1,7 @@
 """Every switch of the emulated tenant. All fields may be changed while it runs; they are read at each use."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 EVENTS = (
     "im.message.receive_v1",
@@ -74,4 +75,5 @@ class EmulatorSettings:
     redeliver_when_offline: bool = True  # an event with nobody connected counts as a failed attempt
     max_connections: int = 50
 
+    gallery_folder: Path | None = None  # card files (*.json) that the page /gallery shows
     keep_history: bool = True  # every state of every card and every request body; switch off in long benchmarks

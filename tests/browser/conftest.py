@@ -1,27 +1,34 @@
 """A running emulator and the chat page in real Chromium.
 
-`emulator`, `bot`, `page` (desktop) and `phone` may be used by any test below this folder; `page` and `phone` fail the
-test when the browser reported an error. `take_picture` keeps screenshots: in a temporary folder, or with
-CHANNELS_PICTURES=1 in `pictures/` beside this file.
+`emulator`, `bot`, `page` (desktop), `english_page` and `phone` may be used by any test below this folder; the pages fail
+the test when the browser reported an error. `open_house` puts the real service behind the page instead of the scripted
+bot. `take_picture` puts screenshots into a temporary folder (`--basetemp` chooses it); `keep_picture` puts those that
+the READMEs show into `pictures/` beside this file when CHANNELS_PICTURES=1 is set.
 """
 
+import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+import structlog
 from playwright.async_api import Browser, Page, ViewportSize, async_playwright, expect
 
+from channels import logs
 from channels.emulator import Emulator, EmulatorSettings
 from tests.browser.scripted_bot import ScriptedBot
+from tests.integration.house import House  # imports lark_channel, which must happen before any loop runs
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PICTURES = Path(__file__).parent / "pictures"
 
 Picture = Callable[[Page, str], Awaitable[None]]
+OpenHouse = Callable[..., Awaitable[House]]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -36,6 +43,37 @@ async def emulator() -> AsyncIterator[Emulator]:
 async def bot(emulator: Emulator) -> AsyncIterator[ScriptedBot]:
     async with ScriptedBot(emulator) as connected:
         yield connected
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_house(emulator: Emulator, tmp_path: Path, service_logs: None) -> AsyncIterator[OpenHouse]:
+    """`await open_house(pace=1.0, language="zh", turns={…}, …)`: the service with the demo agent on this emulator.
+
+    `pace` 0 answers at once. Sections are those of the settings.
+    """
+    houses: list[House] = []
+
+    async def open_one(*, pace: float = 0.0, language: str = "zh", **sections: dict[str, Any]) -> House:
+        agents = {"demo": {"kind": "demo", "pace": pace}}
+        house = House(tmp_path, emulator, agents=agents, ui={"language": language}, **sections)
+        houses.append(house)
+        await house.start()
+        return house
+
+    yield open_one
+    for house in houses:
+        await house.stop()
+
+
+@pytest.fixture
+def service_logs() -> Iterator[None]:
+    """Logs from warning on, in the captured output."""
+    handlers, level = logging.root.handlers[:], logging.root.level
+    logs.configure("warning", "console")
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -80,6 +118,12 @@ async def page(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
+async def english_page(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
+    async for each in opened(browser, emulator.url, phone=False, language="en-US"):
+        yield each
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def phone(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
     async for each in opened(browser, emulator.url, phone=True):
         yield each
@@ -87,10 +131,17 @@ async def phone(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
 
 @pytest.fixture
 def take_picture(tmp_path: Path) -> Picture:
-    folder = PICTURES if os.environ.get("CHANNELS_PICTURES") == "1" else tmp_path
-    folder.mkdir(exist_ok=True)
+    return _camera(tmp_path / "pictures")
 
+
+@pytest.fixture
+def keep_picture(tmp_path: Path) -> Picture:
+    return _camera(PICTURES if os.environ.get("CHANNELS_PICTURES") == "1" else tmp_path / "pictures")
+
+
+def _camera(folder: Path) -> Picture:
     async def take(page: Page, name: str) -> None:
+        folder.mkdir(exist_ok=True)
         await page.evaluate("document.fonts.ready")
         await page.screenshot(path=folder / f"{name}.png", animations="disabled")
 

@@ -1,8 +1,10 @@
 // The card preview: choose, drop or paste card JSON files and see them as Feishu would show them. Nothing leaves the page.
+// It begins with the files of the emulator's gallery folder, if it has one. Of files that come in two languages
+// (name.zh.json, name.en.json) those in the page's language are shown.
 import { h, replaceChildren } from "./dom.js";
 import { createCard } from "./card.js";
 import { firstLanguage, textsFor } from "./texts.js";
-import { mediaAddress } from "./wire.js";
+import { gallery, mediaAddress } from "./wire.js";
 
 let language = firstLanguage();
 let cards = []; // {name, text}
@@ -35,12 +37,18 @@ function show(chosen) {
   draw();
 }
 
+function inThisLanguage({ name }) {
+  const own = /\.(zh|en)\.json$/.exec(name);
+  return !own || own[1] === language;
+}
+
 function draw() {
   const t = textsFor(language);
+  const shown = cards.filter(inThisLanguage);
   replaceChildren(
     head,
     h("h1", { text: t.gallery }),
-    h("p", { text: cards.length ? String(cards.length) : t.noCards }),
+    h("p", { text: shown.length ? String(shown.length) : t.noCards }),
     h("button", {
       type: "button",
       class: "card-button primary_filled medium",
@@ -62,7 +70,7 @@ function draw() {
   );
   replaceChildren(
     list,
-    cards.map(({ name, text }) =>
+    shown.map(({ name, text }) =>
       h("section", { class: "gallery-item", dataset: { name } }, h("h2", { text: name }), drawCard(text)),
     ),
   );
@@ -96,3 +104,6 @@ document.body.addEventListener("drop", (event) => {
   if (event.dataTransfer?.files.length) take(event.dataTransfer.files);
 });
 draw();
+const { cards: kept } = await gallery();
+if (kept.length && !cards.length) show(kept);
+document.body.dataset.ready = "yes";

@@ -14,6 +14,7 @@ function post(path, body) {
 }
 
 export const snapshot = (user) => call(`snapshot?user=${encodeURIComponent(user ?? "")}`);
+export const gallery = () => call("gallery");
 export const say = (body) => post("say", body);
 export const click = (body) => post("click", body);
 export const recall = (body) => post("recall", body);

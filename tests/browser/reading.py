@@ -1,0 +1,37 @@
+"""Reading cards on the page as a demanding person does."""
+
+import re
+
+from playwright.async_api import Locator, Page, expect
+
+SHOWN = ".card-markdown, .card-div, .card-title, .panel-title, .topic-line, .chat-last"
+# Marks of Markdown and HTML that people must never see outside of code
+RAW = re.compile(r"^#{1,6} |^> |\*\*|~~|```|\|\s*:?-{3,}|\w \| \w|\[[^\]]*\]\(|</?\w+[^>]*>|&#?\w+;", re.MULTILINE)
+WORDS_WITHOUT_CODE = """(nodes) => nodes.map((node) => {
+  const copy = node.cloneNode(true);
+  for (const code of copy.querySelectorAll("pre, code, figure")) code.remove();
+  return copy.innerText ?? copy.textContent;
+})"""
+
+
+async def see(page: Page, title: str, number: int = -1) -> Locator:
+    """Wait until a main card in the open topic has this title; returns the card (its place, -1: whatever is last)."""
+    card = page.locator(".topic-pane .card:has(.card-title)").nth(number)
+    await expect(card.locator(".card-title")).to_have_text(title, timeout=15_000)
+    return card
+
+
+async def see_reactions(page: Page, *emojis: str) -> None:
+    """Wait until the first question in the chat has exactly these reactions."""
+    reactions = page.locator(".chat-pane .row.mine").first.locator(".reaction")
+    await expect(reactions).to_have_count(len(emojis), timeout=15_000)
+    for number, emoji in enumerate(emojis):
+        await expect(reactions.nth(number)).to_have_attribute("data-emoji", emoji, timeout=15_000)
+
+
+async def assert_nothing_raw(page: Page) -> None:
+    """No mark of Markdown or HTML is left for people to read outside of code, and nothing asks for an upgrade."""
+    await expect(page.locator(".card-upgrade")).to_have_count(0)
+    texts = await page.eval_on_selector_all(SHOWN, WORDS_WITHOUT_CODE)
+    assert texts
+    assert [text for text in texts if RAW.search(text)] == []
