@@ -51,7 +51,7 @@ def words(card: Json) -> str:
 def answer(card: Json) -> str:
     """The Markdown of the answer element; "" when there is none."""
     found = [part for part in parts(card) if part.get("element_id") == "answer"]
-    return str(found[0]["content"]) if found else ""
+    return html.unescape(str(found[0]["content"])) if found else ""
 
 
 def stop_value(card: Json) -> Json | None:

@@ -87,6 +87,11 @@ class House:
     def settings(self) -> Settings:
         return build_settings(settings_of(self.emulator.url, self.folder, **self.sections), self.folder)
 
+    @property
+    def file(self) -> Path:
+        """The domain file."""
+        return self.folder / "channels.db"
+
     async def start(self, *, connected: bool = True) -> Service:
         """Boot the service on the file; `connected` waits until it has its connection and its name."""
         ports = Ports(self.clock, SystemRng(), SystemIds(), hook=self.tap.statement, probe=self.tap.call)
@@ -146,6 +151,22 @@ class House:
     async def seen(self, fact: Callable[[], object], limit_s: float = LIMIT_S) -> None:
         """Wait until `fact()` is true of what the emulator shows."""
         await self.ledger.until(fact, limit_s)
+
+    async def passed(self, fact: Callable[[], object], limit_s: float = LIMIT_S) -> None:
+        """Wait until `fact()` is true; asked again at every statement and call that the tap sees."""
+        moved = asyncio.Event()
+
+        def ring(_name: str) -> None:
+            self._loop.call_soon_threadsafe(moved.set)
+
+        self.tap.listeners.insert(0, ring)  # before those that raise or wait
+        try:
+            async with asyncio.timeout(limit_s):
+                while not fact():
+                    await moved.wait()
+                    moved.clear()
+        finally:
+            self.tap.listeners.remove(ring)
 
     async def quiet(self, limit_s: float = LIMIT_S) -> None:
         """Wait until the file holds nothing that still has to happen; what is put off for long is brought forward."""
