@@ -1,16 +1,38 @@
-"""Commands, parsed from what people really type: /stop, ／stop, @bot /new, @bot/new, " /help ".
+"""Commands, parsed from what people really type: /stop, ／stop, @bot /new, @bot/new, " /help ", /resume2, /停止.
 
-`parse` is given the text without the bot's own mention. A text that begins with a slash and a letter is a command,
-known or not; everything else is a question for the agent.
+`parse` is given the text without the bot's own mention. A text that begins with a slash and a Latin word is a command,
+known or not; a Chinese word is one only where it names a command exactly, because "/价格" may begin any sentence.
+Everything else is a question for the agent.
 """
 
 import difflib
 import re
 from dataclasses import dataclass
 
-COMMANDS: tuple[str, ...] = ("help", "new", "stop", "status", "whoami", "userid", "groupid", "health")
+# In the order in which /help lists them
+COMMANDS: tuple[str, ...] = (
+    *("help", "new", "stop", "status", "sessions", "resume", "cd", "usage"),
+    *("whoami", "userid", "groupid", "health"),
+)
+CHINESE: dict[str, str] = {
+    "帮助": "help",
+    "新对话": "new",
+    "停止": "stop",
+    "状态": "status",
+    "会话": "sessions",
+    "恢复": "resume",
+    "目录": "cd",
+    "用量": "usage",
+    "我是谁": "whoami",
+    "健康": "health",
+}
+# What needs no session, and so still works in a topic that has expired
+SESSIONLESS: frozenset[str] = frozenset({"help", "userid", "groupid", "health"})
 
-_LEADING = re.compile(r"^\s*(?:@\S+?\s*)?[/／]\s*([A-Za-z][A-Za-z_-]*)(?:\s+(.*))?$", re.DOTALL)
+_LEADING = re.compile(
+    r"^\s*(?:@\S+?\s*)?[/／]\s*(?P<word>[A-Za-z][A-Za-z_-]*|[\u4e00-\u9fff]{2,4})(?P<number>\d*)(?:\s+(?P<rest>.*))?$",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +54,11 @@ def parse(text: str) -> Command | UnknownCommand | None:
     match = _LEADING.match(text)
     if match is None:
         return None
-    typed, arguments = match.group(1).lower(), (match.group(2) or "").strip()
-    if typed in COMMANDS:
-        return Command(typed, arguments)
+    typed, number, rest = match["word"].lower(), match["number"], (match["rest"] or "").strip()
+    name = CHINESE.get(typed, typed)
+    if name in COMMANDS:
+        return Command(name, f"{number} {rest}".strip())
+    if number or not typed.isascii():
+        return None
     nearest = difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.6)
     return UnknownCommand(typed, nearest[0] if nearest else None)

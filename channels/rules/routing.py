@@ -173,6 +173,15 @@ def _place(message: Message, facts: Facts, policy: Policy) -> Decision:
     return Start(in_thread=topics or envelope.thread_id is not None, chat_key=envelope.chat_key)
 
 
+def takes_commands(message: Message, policy: Policy) -> bool:
+    """Whether a text with a slash is a command here: from people only (bots could answer each other's for ever), and in
+    a group only with the bot's name, or inside a topic."""
+    envelope = message.envelope
+    if envelope.sender.kind != "user":
+        return False
+    return envelope.chat_type == "p2p" or bool(envelope.thread_id) or is_addressed(message, policy)
+
+
 def is_addressed(message: Message, policy: Policy) -> bool:
     """Whether a group message speaks to the bot."""
     return message.mentioned_bot or (message.mentioned_all and policy.respond_to_all)

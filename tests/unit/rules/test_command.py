@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.rules.command import COMMANDS, Command, UnknownCommand, parse
+from channels.rules.command import CHINESE, COMMANDS, SESSIONLESS, Command, UnknownCommand, parse
 
 CASES = [
     ("/help", Command("help")),
@@ -18,8 +18,24 @@ CASES = [
     ("@_user_1／stop", Command("stop")),
     ("/stop now please", Command("stop", "now please")),
     ("/stop\nnow", Command("stop", "now")),
+    ("/stop\u3000now", Command("stop", "now")),
+    ("/resume 2", Command("resume", "2")),
+    ("/resume2", Command("resume", "2")),
+    ("/resume", Command("resume")),
+    ("/cd ../src", Command("cd", "../src")),
+    ("/cd a folder", Command("cd", "a folder")),
+    ("/停止", Command("stop")),
+    ("／新对话", Command("new")),
+    ("@bot/恢复 3", Command("resume", "3")),
+    ("/恢复3", Command("resume", "3")),
     ("/stpo", UnknownCommand("stpo", "stop")),
+    ("/session", UnknownCommand("session", "sessions")),
+    ("/useage", UnknownCommand("useage", "usage")),
     ("/xyzzy", UnknownCommand("xyzzy", None)),
+    ("/价格是多少", None),
+    ("/价格", None),
+    ("/停止吧朋友们", None),
+    ("/python3 is what I use", None),
     ("/etc/hosts is wrong", None),
     ("/usr/bin", None),
     ("what does /help do?", None),
@@ -46,6 +62,23 @@ def test_any_text_parses(text: str) -> None:
         assert any(slash in text for slash in "/／")
 
 
-@given(st.sampled_from(COMMANDS), st.sampled_from(["/", "／"]), st.text(alphabet=" \t", max_size=3))
-def test_every_command_is_found_with_any_slash_and_space(name: str, slash: str, space: str) -> None:
-    assert parse(f"{space}{slash}{name}") == Command(name)
+@given(
+    st.sampled_from([*COMMANDS, *CHINESE]),
+    st.sampled_from(["/", "／"]),
+    st.text(alphabet=" \t\u3000", max_size=3),
+    st.sampled_from(["", "@bot", "@bot ", "@_user_1 "]),
+)
+def test_every_command_is_found_with_any_slash_space_and_mention(
+    name: str, slash: str, space: str, mention: str
+) -> None:
+    assert parse(f"{space}{mention}{slash}{name}{space}") == Command(CHINESE.get(name, name))
+
+
+@given(st.sampled_from(COMMANDS), st.text(alphabet="ab 12\n/", max_size=20))
+def test_what_follows_a_blank_is_handed_on(name: str, rest: str) -> None:
+    assert parse(f"/{name} {rest}") == Command(name, rest.strip())
+
+
+def test_the_words_are_those_of_commands() -> None:
+    assert set(CHINESE.values()) <= set(COMMANDS)
+    assert set(COMMANDS) >= SESSIONLESS
