@@ -126,6 +126,8 @@ class ChatSettings(_Section):
     dm_users: Names = ()
     respond_to_all: bool = False
     allow_bots: bool = False
+    bot_answers: Annotated[int, Field(ge=1, le=1000)] = 10
+    bot_window_s: Seconds = 600.0
 
 
 class TopicSettings(_Section):
@@ -136,6 +138,7 @@ class TopicSettings(_Section):
 class TurnSettings(_Section):
     agent: str = ""
     max_running: Annotated[int, Field(ge=1, le=1000)] = 8
+    queue_limit: Annotated[int, Field(ge=1, le=1000)] = 20
     time_limit_s: Seconds = 1800.0
     drain_s: Annotated[float, Field(ge=0, le=600)] = 20.0
     recalled: Literal["stop", "answer"] = "stop"
@@ -144,6 +147,24 @@ class TurnSettings(_Section):
 class CardSettings(_Section):
     streaming: bool = True
     frame_gaps_ms: Gaps = FRAME_GAPS_MS
+    notify_after_s: Annotated[float, Field(ge=0, le=86_400)] = 60.0
+
+
+class WorkspaceSettings(_Section):
+    base_dir: PathSetting | None = None
+    worktrees: bool = False
+
+
+class RouteSettings(_Section):
+    ttl_days: Annotated[float, Field(ge=0, le=3650)] = 30.0
+
+
+class FileSettings(_Section):
+    largest_mb: Annotated[float, Field(gt=0, le=100)] = 30.0
+    most: Annotated[int, Field(ge=0, le=200)] = 20
+    time_limit_s: Annotated[float, Field(gt=0, le=600)] = 60.0
+    together_s: Annotated[float, Field(ge=0, le=30)] = 2.0
+    forward_s: Annotated[float, Field(ge=0, le=30)] = 3.0
 
 
 class DemoAgentSettings(_Section):
@@ -239,11 +260,14 @@ class Settings(_Section):
     topics: TopicSettings = TopicSettings()
     turns: TurnSettings = TurnSettings()
     cards: CardSettings = CardSettings()
+    workspace: WorkspaceSettings = WorkspaceSettings()
+    routes: RouteSettings = RouteSettings()
     agents: dict[str, AgentSettings] = Field(default_factory=_demo_agents)
     web: WebSettings = WebSettings()
     control: ControlSettings = ControlSettings()
     connection: ConnectionKnobs = ConnectionKnobs()
     replay: ReplaySettings = ReplaySettings()
+    files: FileSettings = FileSettings()
     missed: MissedSettings = MissedSettings()
     log: LogSettings = LogSettings()
 
@@ -251,6 +275,11 @@ class Settings(_Section):
     def agent_name(self) -> str:
         """The agent that answers where nobody chose one: `turns.agent`, else the first that is configured."""
         return self.turns.agent or next(iter(self.agents))
+
+    @property
+    def workspace_dir(self) -> Path:
+        """`workspace.base_dir`, else beside the domain file."""
+        return self.workspace.base_dir or self.store.path.with_name("workspace")
 
     @property
     def control_socket(self) -> Path:
