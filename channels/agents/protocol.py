@@ -18,8 +18,21 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """Something that came with the question. `path` is None where it could not be read; `why` then says why, in the
+    turn's language. `text` of the request names it too, in its place, by its path below the folder."""
+
+    kind: str  # image, file, audio, video, sticker, folder, location, share_chat, share_user
+    name: str
+    path: Path | None = None
+    size_bytes: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """One run: the question, what was said before, and on whose behalf. `text` is Markdown."""
+    """One run: the question, what was said before, and on whose behalf. `text` is Markdown; quotes and forwards in it
+    are block quotes under a heading of their own."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -28,6 +41,7 @@ class TurnRequest:
     history: tuple[Said, ...] = ()
     folder: Path | None = None
     language: str = "en"
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Agent(Protocol):

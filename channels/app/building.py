@@ -15,6 +15,8 @@ from channels.config import Settings, resolve_address, resolve_secret
 from channels.feishu.api import Credentials, FeishuApi, Limits, Probe
 from channels.feishu.connection import ConnectionHealth, ConnectionSettings, ConnectionState, LongConnection
 from channels.ids import UserId
+from channels.rules.downloads import MEGABYTE, FileLimits
+from channels.rules.gathering import Windows
 from channels.rules.routing import Policy
 from channels.service.card_book import CardBook
 from channels.service.clicks import Clicks
@@ -26,6 +28,7 @@ from channels.service.intake import Intake
 from channels.service.liveness import Liveness
 from channels.service.missed import Missed, MissedPlan
 from channels.service.missed_cards import MissedCards
+from channels.service.preparing import Preparing
 from channels.service.quarantine import Quarantine
 from channels.service.repair import Repair
 from channels.service.standing import Standing
@@ -33,6 +36,8 @@ from channels.service.stopping import Stopping
 from channels.service.turns import Turns
 from channels.store.database import Database
 from channels.store.tx import StatementHook
+
+DAY_MS = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,7 @@ def assemble(
     book, connected = CardBook(), asyncio.Event()
     delivery = Delivery(context, book)
     stopping = Stopping(context, delivery.kick)
-    turns = Turns(context, book, delivery)
+    turns = Turns(context, Preparing(context, file_limits_from(settings)), book, delivery)
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     cards = MissedCards(context, delivery.kick)
@@ -192,6 +197,10 @@ def preferences_from(settings: Settings) -> Preferences:
         replay_pending=settings.replay.pending,
         replay_interrupted=settings.replay.interrupted,
         recalled=settings.turns.recalled,
+        base_dir=str(settings.workspace_dir),
+        worktrees=settings.workspace.worktrees,
+        notify_after_s=settings.cards.notify_after_s,
+        route_ttl_ms=int(settings.routes.ttl_days * DAY_MS),
     )
 
 
@@ -204,7 +213,16 @@ def policy_from(settings: Settings) -> Policy:
         allow_bots=settings.chat.allow_bots,
         topic_in_private=settings.topics.private == "topic",
         topic_in_group=settings.topics.group == "topic",
+        windows=Windows(int(settings.files.together_s * 1000), int(settings.files.forward_s * 1000)),
+        queue_limit=settings.turns.queue_limit,
+        bot_answers=settings.chat.bot_answers,
+        bot_window_ms=int(settings.chat.bot_window_s * 1000),
     )
+
+
+def file_limits_from(settings: Settings) -> FileLimits:
+    files = settings.files
+    return FileLimits(int(files.largest_mb * MEGABYTE), files.most, files.time_limit_s)
 
 
 def connection_settings_from(settings: Settings) -> ConnectionSettings:

@@ -30,6 +30,7 @@ TEMPLATES: dict[Phase, str] = {
 
 ERROR_CHARACTERS = 240  # each may take six bytes
 SUMMARY_CHARACTERS = 80
+UNREAD_CHARACTERS = 240
 
 
 def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) -> tuple[Card, ...]:
@@ -59,7 +60,7 @@ def phase_title(phase: Phase, words: Texts) -> str:
 def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, buttons: Sequence[Button]) -> Card:
     running, last = view.phase in RUNNING, number == len(parts) - 1
     offer = (words.interrupted_offer_above if number else words.interrupted_offer) if buttons else ""
-    notes = _notes(view, words, kept=bool(parts[0].units), offer=offer) if last else []
+    notes = [*_unread(view, words), *_notes(view, words, kept=bool(parts[0].units), offer=offer)] if last else []
     elements = _top(view, words) if number == 0 else [small(words.part.format(number=number + 1), "part")]
     if answer := clean_units(parts[number].units, words.image, unfinished=last and _is_unfinished(view)):
         elements.append(markdown(answer, ANSWER_ELEMENT))
@@ -102,6 +103,12 @@ def _bottom(view: View, words: Texts) -> list[Element]:
     elif line := footer_line(view, words):
         elements.append(small(line, "footer"))
     return elements
+
+
+def _unread(view: View, words: Texts) -> list[str]:
+    """What of the question was not read. Markdown."""
+    things = one_line("; ".join(view.unread), UNREAD_CHARACTERS)
+    return [f"⚠️ {literal(words.unread_note.format(things=things))}"] if things else []
 
 
 def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:

@@ -85,6 +85,7 @@ class View:
     agent: str = ""
     error: str = ""
     stopping: bool = False
+    unread: tuple[str, ...] = ()  # what of the question could not be read, and why
 
 
 def advance(view: View, event: AgentEvent) -> View:

@@ -53,20 +53,25 @@ class Stopping:
         return result
 
     async def recall(self, event_id: EventId, message_id: MessageId) -> None:
-        """A message was recalled: remember it, and end its turn if it is still queued."""
+        """A message was recalled: remember it, and end its turn if it waits, or (as configured) runs."""
         context = self._context
-        turn_id = TurnId(context.ids.new("turn"))
-        result = await context.database.run(
-            recall_message, event_id, message_id, self._finish(turn_id), context.epoch, context.now()
+        recalled = await context.database.run(
+            recall_message,
+            event_id,
+            message_id,
+            self._finish(TurnId(context.ids.new("turn"))),
+            context.epoch,
+            context.now(),
+            stop_running=context.preferences.recalled == "stop",
         )
-        if isinstance(result, StoppedAtOnce):
-            self._kick(result.lanes)
-            context.turns.ring()
+        if recalled is not None:
+            self._pass_on(recalled.turn_id, recalled.result)
 
     def _pass_on(self, turn_id: TurnId, result: StopCommitted | StoppedAtOnce | NothingToStop) -> None:
         match result:
             case StoppedAtOnce(lanes):
                 self._kick(lanes)
+                self.tell_running(turn_id)  # it may be in preparation
                 self._context.turns.ring()
             case StopCommitted():
                 self.tell_running(turn_id)

@@ -6,7 +6,6 @@ ends, fails, hangs, ignores a stop — the turn ends with one finish commit whos
 
 import asyncio
 import contextlib
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.durably import commit_surely
 from channels.service.live_card import LiveCard
+from channels.service.preparing import Prepared, Preparing
 from channels.service.stopping import draw
 from channels.service.turn_log import TurnLog
 from channels.store.snapshots import Snapshot
@@ -43,8 +43,12 @@ log = get_logger(__name__)
 class TurnRun:
     """Runs one turn to its end. `end_early` may be called at any time."""
 
-    def __init__(self, context: Context, book: CardBook, delivery: Delivery, lease: Lease) -> None:
+    def __init__(
+        self, context: Context, preparing: Preparing, book: CardBook, delivery: Delivery, lease: Lease
+    ) -> None:
         self._context, self._book, self._delivery, self._lease = context, book, delivery, lease
+        self._preparing, self._prepared = preparing, Prepared("")
+        self._fetching: asyncio.Task[Prepared] | None = None
         self._log = TurnLog()
         self._early: Outcome | None = None
         self._pump: asyncio.Task[None] | None = None
@@ -56,38 +60,60 @@ class TurnRun:
     def end_early(self, outcome: Outcome) -> None:
         """Make the agent stop; the turn ends with this outcome (a committed stop always ends as stopped)."""
         self._early = self._early or outcome
+        if self._fetching is not None:
+            self._fetching.cancel()
         if self._agent is not None:
             self._stopping = asyncio.create_task(self._agent.stop(self._lease.turn_id))
         if self._pump is not None:
             asyncio.get_running_loop().call_later(STOP_GRACE_S, self._pump.cancel)
 
     async def run(self, snapshot: Snapshot | None) -> None:
-        """Enter and run; returns when the finish commit is made, or at once when the turn is not ours."""
-        context = self._context
-        message = json.loads(snapshot.message) if snapshot and snapshot.message else {}
-        entered = await context.database.run(enter_turn, self._lease, str(message.get("text", "")), context.now())
+        """Prepare, enter and run; returns when the finish commit is made, or at once when the turn is not ours (or is
+        left queued, because the service stops while it is being prepared)."""
+        context, prepared = self._context, await self._prepare(snapshot)
+        if prepared is None:
+            return
+        if prepared.recalled and context.preferences.recalled == "stop":
+            await self._finish(finished(self._view, Outcome.STOPPED))
+            return
+        self._prepared = prepared
+        files = [{"kind": one.kind, "name": one.name, "path": str(one.path or "")} for one in prepared.attachments]
+        entered = await context.database.run(enter_turn, self._lease, prepared.text, context.now(), files)
         if entered is None:
             log.info(TURN_FENCED, turn_id=self._lease.turn_id)
             return
         log.info(TURN_ENTERED, turn_id=self._lease.turn_id, session_id=self._lease.session_id)
         try:
-            await self._run_entered(entered, str(message.get("text", "")))
+            await self._run_entered(entered)
         except Exception as error:  # whatever it was, an entered turn must end
             log.error(LOOP_FAILED, loop="turn", turn_id=self._lease.turn_id, exc_info=error)
             words = texts(context.preferences.language)
             self._view = finished(self._view, Outcome.FAILED, words.error_internal)
         await self._finish(self._view)
 
-    async def _run_entered(self, entered: Entered, text: str) -> None:
+    async def _prepare(self, snapshot: Snapshot | None) -> Prepared | None:
+        """What the agent is given; None when the turn was ended, or the service stops, meanwhile."""
+        self._fetching = asyncio.create_task(
+            self._preparing.prepare(self._lease, snapshot), name=f"prepare-{self._lease.turn_id}"
+        )
+        try:
+            await asyncio.wait({self._fetching})
+            return None if self._early is not None or self._fetching.cancelled() else self._fetching.result()
+        finally:
+            self._fetching.cancel()
+            self._fetching = None
+
+    async def _run_entered(self, entered: Entered) -> None:
         context, started = self._context, self._context.clock.monotonic()
         agent = context.agents.get(entered.session.agent) or context.agents[context.preferences.agent]
         self._agent, self._view = agent, replace(self._view, agent=agent.name)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
         live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
-        if entered.waited:
+        self._view = replace(self._view, unread=self._prepared.unread)
+        if entered.waited or self._prepared.unread:
             live.show(self._view)
-        request = self._request(entered, text)
+        request = self._request(entered)
         self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
         try:
             await self._watch(self._pump)
@@ -95,15 +121,16 @@ class TurnRun:
             await live.close()
         self._view = replace(self._view, duration_ms=int((context.clock.monotonic() - started) * 1000))
 
-    def _request(self, entered: Entered, text: str) -> TurnRequest:
+    def _request(self, entered: Entered) -> TurnRequest:
         return TurnRequest(
             turn_id=self._lease.turn_id,
             session_id=self._lease.session_id,
-            text=text,
+            text=self._prepared.text,
             sender_user_id=entered.snapshot.sender_user_id,
             history=tuple(Said(role, said) for role, said in entered.history),
             folder=Path(entered.session.cwd) if entered.session.cwd else None,
             language=self._context.preferences.language,
+            attachments=self._prepared.attachments,
         )
 
     async def _watch(self, pump: asyncio.Task[None]) -> None:

@@ -28,6 +28,7 @@ VALUES (:turn_id, :session_id, :chat_id, :chat_type, :trigger_message_id, :in_th
 """
 SELECT_INFLIGHT = f"SELECT {_INFLIGHT} FROM inflight WHERE turn_id = :turn_id"
 SAVE_TEXT = "UPDATE inflight SET last_text = :text WHERE turn_id = :turn_id"
+SAVE_MESSAGE = "UPDATE inflight SET message = :message WHERE turn_id = :turn_id"
 SET_REACTION = "UPDATE inflight SET reaction_id = :reaction_id WHERE turn_id = :turn_id"
 SET_PLACE = "UPDATE inflight SET route_key = :route_key, in_thread = :in_thread WHERE turn_id = :turn_id"
 COUNT_START = "UPDATE inflight SET attempts = attempts + 1 WHERE turn_id = :turn_id"
@@ -133,6 +134,13 @@ def find_snapshot(tx: Tx, turn_id: TurnId) -> Snapshot | None:
 def save_text(tx: Tx, turn_id: TurnId, text: str) -> None:
     """What the person has read so far."""
     tx.execute(SAVE_TEXT, {"turn_id": turn_id, "text": text})
+
+
+def save_message(tx: Tx, turn_id: TurnId, message: str) -> bool:
+    """What the agent is given. False, and nothing changed, when it is larger than a snapshot holds."""
+    if len(message.encode()) > MESSAGE_LIMIT_BYTES:
+        return False
+    return tx.execute(SAVE_MESSAGE, {"turn_id": turn_id, "message": message}) == 1
 
 
 def set_reaction(tx: Tx, turn_id: TurnId, reaction_id: ReactionId) -> None:

@@ -1,21 +1,44 @@
 """A person took a message back."""
 
-from channels.ids import EventId, MessageId, OwnerEpoch, UserId
+from dataclasses import dataclass
+
+from channels.ids import EventId, MessageId, OwnerEpoch, TurnId, UserId
 from channels.store import inbox, turns
-from channels.store.transactions.run import Finish, StoppedAtOnce, stop_turn
+from channels.store.transactions.run import Finish, NothingToStop, StoppedAtOnce, Stopping, stop_turn
 from channels.store.tx import Tx
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The message had a turn that ends for it."""
+
+    turn_id: TurnId
+    result: Stopping | StoppedAtOnce | NothingToStop
+
+
 def recall_message(
-    tx: Tx, event_id: EventId, message_id: MessageId, finish: Finish, epoch: OwnerEpoch, now: int
-) -> StoppedAtOnce | None:
-    """Remember the recall (it may come before its message); a turn that is still queued ends as stopped."""
+    tx: Tx,
+    event_id: EventId,
+    message_id: MessageId,
+    finish: Finish,
+    epoch: OwnerEpoch,
+    now: int,
+    *,
+    stop_running: bool,
+) -> Recalled | None:
+    """Remember the recall (it may come before its message), and end its turn: one that waits ends as stopped, one that
+    runs does too with `stop_running`. Of several messages that are one question, the others are still answered."""
     if not inbox.record_event(tx, event_id, "message_recalled", message_id, "recorded", now):
         return None
     turn_id = inbox.turn_of(tx, message_id)
     turn = turns.find_turn(tx, turn_id) if turn_id else None
-    if turn is None or turn.state != "queued":
+    if turn is None or turn.state == "ended":
+        return None
+    if turn.cause == "message" and turn.cause_id != message_id:
+        inbox.set_terminal(tx, message_id, "dropped", "recalled", now)
+        return None
+    if turn.state != "queued" and not stop_running:
         return None
     driver = turn.sender_user_id or UserId("")
     result = stop_turn(tx, turn.turn_id, driver, frozenset({driver}), finish, epoch, now)
-    return result if isinstance(result, StoppedAtOnce) else None
+    return Recalled(turn.turn_id, result)

@@ -1,6 +1,6 @@
 """The middle of a turn: enter, save what was read, add a segment, stop, finish. Each is fenced by both epochs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from channels.ids import CardId, MessageId, OwnerEpoch, SendUuid, SessionId, StartEpoch, TurnId, UserId
@@ -69,7 +69,7 @@ def uuids_for(cards: int) -> int:
     return 2 * cards + 2
 
 
-def enter_turn(tx: Tx, lease: Lease, text: str, now: int) -> Entered | None:
+def enter_turn(tx: Tx, lease: Lease, text: str, now: int, files: Sequence[Mapping[str, object]] = ()) -> Entered | None:
     """queued → entered and `user/message` in the log, or None: someone newer owns it, or a stop was asked for."""
     snapshot = snapshots.find_snapshot(tx, lease.turn_id)
     session = sessions.find_session(tx, lease.session_id)
@@ -78,7 +78,8 @@ def enter_turn(tx: Tx, lease: Lease, text: str, now: int) -> Entered | None:
     if not turns.enter_turn(tx, lease.turn_id, lease.start_epoch, lease.owner_epoch, now):
         return None
     history = tuple(sessions.read_said(tx, lease.session_id, HISTORY_LIMIT))
-    body = {"text": text, "sender_user_id": snapshot.sender_user_id}
+    body: dict[str, object] = {"text": text, "sender_user_id": snapshot.sender_user_id}
+    body |= {"files": list(files)} if files else {}
     sessions.append(tx, lease.session_id, "user/message", lease.turn_id, body, now)
     turn = turns.find_turn(tx, lease.turn_id)
     waited = turns.has_waited(tx, lease.turn_id) or (turn is not None and turn.cause == "continue")

@@ -140,7 +140,7 @@ def test_a_tombstone_refuses_a_message_and_a_route(store: Store) -> None:
 
 
 def test_a_recall_that_comes_first_is_remembered(store: Store) -> None:
-    store.run(recall_message, EventId("e1"), MessageId("om_1"), finish_of(), store.epoch, store.now)
+    store.run(recall_message, EventId("e1"), MessageId("om_1"), finish_of(), store.epoch, store.now, stop_running=True)
     accept(store, message(1))
     assert decide(store, message(1)).verdict == "recalled"  # type: ignore[union-attr]
     assert runnable(store) == []
@@ -148,7 +148,9 @@ def test_a_recall_that_comes_first_is_remembered(store: Store) -> None:
 
 def test_a_recalled_question_that_waits_is_not_run(store: Store) -> None:
     turn_id = admit(store, message(1))
-    result = store.run(recall_message, EventId("e1"), MessageId("om_1"), finish_of(), store.epoch, store.now)
+    result = store.run(
+        recall_message, EventId("e1"), MessageId("om_1"), finish_of(), store.epoch, store.now, stop_running=True
+    )
     assert result is not None
     assert turn_of(store, turn_id).outcome == "stopped"
     assert not enter(store, turn_id)
