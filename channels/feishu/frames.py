@@ -8,9 +8,9 @@ import base64
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from channels.feishu.protobuf import CONTROL, DATA, BadFrame, Frame, decode, encode
+from channels.feishu.protobuf import CONTROL, DATA, BadFrame, Frame, decode, encode, encode_reply
 
 __all__ = ["CONTROL", "DATA", "FAILED", "OK", "BadFrame", "Chunks", "Frame", "ack", "decode", "encode", "ping"]
 
@@ -22,13 +22,12 @@ def ping(service: int) -> Frame:
     return Frame(service=service, method=CONTROL, headers=(("type", "ping"),))
 
 
-def ack(frame: Frame, code: int, data: Mapping[str, object] | None = None, biz_rt_ms: int = 0) -> Frame:
-    """The answer to a data frame: code OK or FAILED, `data` the answer to a card click."""
+def ack(frame: Frame, code: int, data: Mapping[str, object] | None = None, biz_rt_ms: int = 0) -> bytes:
+    """The bytes that answer a received data frame: code OK or FAILED, `data` the answer to a card click."""
     body: dict[str, object] = {"code": code}
     if data is not None:
         body["data"] = base64.b64encode(json.dumps(data, ensure_ascii=False).encode()).decode()
-    headers = (*frame.headers, ("biz_rt", str(biz_rt_ms)))
-    return replace(frame, headers=headers, payload=json.dumps(body, separators=(",", ":")).encode())
+    return encode_reply(frame, ("biz_rt", str(biz_rt_ms)), json.dumps(body, separators=(",", ":")).encode())
 
 
 @dataclass(slots=True)

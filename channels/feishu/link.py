@@ -189,8 +189,7 @@ class Link:
         else:
             self._health.acks_failed += 1
 
-    async def _send(self, frame: frames.Frame) -> None:
-        data = frames.encode(frame)
+    async def _send(self, data: bytes) -> None:
         async with self._writing:
             await self._socket.send_bytes(data)
 
@@ -199,7 +198,7 @@ class Link:
         while True:
             try:
                 async with asyncio.timeout(self._settings.grace_s):
-                    await self._send(frames.ping(self._service_id))
+                    await self._send(frames.encode(frames.ping(self._service_id)))
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
                 return f"ping failed: {type(error).__name__}"
             if not await self._listen_until_next_ping():

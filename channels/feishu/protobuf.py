@@ -4,11 +4,12 @@ The official classes are a pure-Python protobuf runtime and take more than twice
 waits for its ack. They stay the witness: the tests compare every frame with them, both ways.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 CONTROL, DATA = 0, 1
 _REQUIRED = 0b11110  # fields 1 to 4
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_PAYLOAD = 8
 
 
 class BadFrame(ValueError):
@@ -28,6 +29,7 @@ class Frame:
     payload_encoding: str | None = None
     payload_type: str | None = None
     log_id_new: str | None = None
+    head: bytes = field(default=b"", compare=False, repr=False)  # of a decoded frame: its bytes but for the payload
 
     def header(self, key: str, default: str = "") -> str:
         """The first value of `key`."""
@@ -46,25 +48,29 @@ def decode(data: bytes) -> Frame:
     """The frame in `data`; raises BadFrame for anything else. Unknown fields are passed over."""
     numbers, texts = [0, 0, 0, 0, 0], {}
     headers: list[tuple[str, str]] = []
+    head, kept_to = b"", 0
     seen, at, end = 0, 0, len(data)
     try:
         while at < end:
+            start = at
             tag, at = _varint(data, at)
-            field, kind = tag >> 3, tag & 7
+            number, kind = tag >> 3, tag & 7
             if kind == _VARINT:
-                number, at = _varint(data, at)
-                if 1 <= field <= 4:
-                    numbers[field] = number
-                    seen |= 1 << field
+                value, at = _varint(data, at)
+                if 1 <= number <= 4:
+                    numbers[number] = value
+                    seen |= 1 << number
             elif kind == _BYTES:
                 size, at = _varint(data, at)
                 part, at = data[at : at + size], at + size
-                if field == 5:
+                if number == 5:
                     headers.append(_header(part))
-                else:
-                    texts[field] = part
+                    continue
+                texts[number] = part
+                if number == _PAYLOAD:
+                    head, kept_to = head + data[kept_to:start], at
             else:
-                at += _fixed_size(kind, field)
+                at += _fixed_size(kind, number)
         if at != end or seen != _REQUIRED:
             raise BadFrame(f"{end} bytes break off or lack a required field")
         encoding, payload_type, log_id_new = (texts[field].decode() if field in texts else None for field in (6, 7, 9))
@@ -80,7 +86,16 @@ def decode(data: bytes) -> Frame:
         encoding,
         payload_type,
         log_id_new,
+        head + data[kept_to:],
     )
+
+
+def encode_reply(frame: Frame, header: tuple[str, str], payload: bytes) -> bytes:
+    """The bytes of a decoded `frame` sent back with one more header and another payload, all else as it came."""
+    out = bytearray(frame.head)
+    _put_header(out, *header)
+    _put_bytes(out, 66, payload)
+    return bytes(out)
 
 
 def encode(frame: Frame) -> bytes:
@@ -90,10 +105,7 @@ def encode(frame: Frame) -> bytes:
         out.append(tag)
         _put_varint(out, number & 0xFFFFFFFFFFFFFFFF)
     for key, value in frame.headers:
-        inner = bytearray()
-        _put_bytes(inner, 10, key.encode())
-        _put_bytes(inner, 18, value.encode())
-        _put_bytes(out, 42, inner)
+        _put_header(out, key, value)
     for tag, text in ((50, frame.payload_encoding), (58, frame.payload_type)):
         if text is not None:
             _put_bytes(out, tag, text.encode())
@@ -103,34 +115,44 @@ def encode(frame: Frame) -> bytes:
     return bytes(out)
 
 
+def _put_header(out: bytearray, key: str, value: str) -> None:
+    inner = bytearray()
+    _put_bytes(inner, 10, key.encode())
+    _put_bytes(inner, 18, value.encode())
+    _put_bytes(out, 42, inner)
+
+
 def _header(data: bytes) -> tuple[str, str]:
     """A key and a value, both required."""
+    middle = data[1] + 2  # nearly always: key, then value, both shorter than 128 bytes
+    if data[0] == 10 and data[1] < 0x80 and data[middle] == 18 and len(data) - middle - 2 == data[middle + 1] < 0x80:
+        return data[2:middle].decode(), data[middle + 2 :].decode()
     parts: list[bytes | None] = [None, None, None]
     at, end = 0, len(data)
     while at < end:
         tag, at = _varint(data, at)
-        field, kind = tag >> 3, tag & 7
+        number, kind = tag >> 3, tag & 7
         if kind == _BYTES:
             size, at = _varint(data, at)
-            if field <= 2:
-                parts[field] = data[at : at + size]
+            if number <= 2:
+                parts[number] = data[at : at + size]
             at += size
         elif kind == _VARINT:
             _, at = _varint(data, at)
         else:
-            at += _fixed_size(kind, field)
+            at += _fixed_size(kind, number)
     if at != end or parts[1] is None or parts[2] is None:
         raise BadFrame("a header breaks off or lacks its key or value")
     return parts[1].decode(), parts[2].decode()
 
 
-def _fixed_size(kind: int, field: int) -> int:
+def _fixed_size(kind: int, number: int) -> int:
     """How long a field is that only stands in our way."""
     if kind == _FIXED64:
         return 8
     if kind == _FIXED32:
         return 4
-    raise BadFrame(f"field {field} has wire type {kind}")
+    raise BadFrame(f"field {number} has wire type {kind}")
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -80,19 +80,20 @@ class Intake:
         self._committing[envelope.message_id] = future
         future.add_done_callback(lambda done: self._forget(envelope.message_id, done))
         result = await asyncio.shield(future)
-        self._count(result, envelope)
+        asyncio.get_running_loop().call_soon(self._count, result, envelope)  # behind the ack
         return result
 
-    async def _commit(self, envelope: Envelope, raw: str) -> Outcome:
+    def _commit(self, envelope: Envelope, raw: str) -> Awaitable[Outcome]:
         context = self._context
         drop = drop_at_the_door(envelope, context.policy)
-        return await context.database.run(accept_message, envelope, raw, context.epoch, drop, context.now())
+        return context.database.run_first(accept_message, envelope, raw, context.epoch, drop, context.now())
 
     def _forget(self, message_id: MessageId, done: asyncio.Future[Outcome]) -> None:
         self._committing.pop(message_id, None)
         if not done.cancelled():
             done.exception()  # seen: every waiter was told, also when all of them have gone
-        self._context.inbox.ring()  # also when the ack timed out: the row may be there
+        # also when the ack timed out, for the row may be there; in a later pass of the loop, behind the ack
+        asyncio.get_running_loop().call_soon(self._context.inbox.ring)
 
     def _count(self, result: Outcome, envelope: Envelope) -> None:
         match result:

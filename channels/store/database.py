@@ -49,6 +49,7 @@ class Database:
         self.path, self.version = file.path, file.version
         self._file, self._connection, self._batch = file, connection, batch
         self._loop = asyncio.get_running_loop()
+        self._first: deque[_Caller] = deque()
         self._writers: deque[_Caller] = deque()
         self._readers: deque[_Caller] = deque()
         self._round_posted = False
@@ -100,6 +101,13 @@ class Database:
         """
         return await self._submit(self._writers, fn, *args, **kwargs)
 
+    def run_first(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """As `run`, but ahead of all that waits, and already on its way when this returns: what an ack waits for.
+
+        Several may await the future; each shields it, for cancelling it leaves out a function that has not begun.
+        """
+        return self._submit(self._first, fn, *args, **kwargs)
+
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Execute `fn(tx, …)` whole, between commits; a write inside is refused by SQLite (OperationalError)."""
         return await self._submit(self._readers, fn, *args, **kwargs)
@@ -115,7 +123,7 @@ class Database:
         async with self._closing:
             if self._closed:
                 return
-            while self._writers or self._readers:
+            while self._first or self._writers or self._readers:
                 await self._on_thread(self._run_round)
             try:
                 await self._connection.close()
@@ -123,16 +131,16 @@ class Database:
                 self._closed = True
                 self._file.lock.release()
 
-    async def _submit(
+    def _submit(
         self, waiting: deque[_Caller], fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    ) -> asyncio.Future[T]:
         self._check_accepting()
         future: asyncio.Future[T] = self._loop.create_future()
         waiting.append(_Caller(lambda tx: fn(tx, *args, **kwargs), future))
         if not self._round_posted:
             self._round_posted = True
             self._loop.call_soon(self._post_round)  # not at once: whoever is ready in this pass of the loop joins
-        return await future
+        return future
 
     def _check_accepting(self) -> None:
         if not self._accepting:
@@ -154,11 +162,11 @@ class Database:
     def _run_round(self) -> None:
         """Commit one batch of what waits, then answer the reads that wait."""
         self._round_posted = False  # before taking: who comes after this line posts a new round
-        if writers := _take(self._writers):
+        if writers := _take(self._first, self._writers):
             self._release(writers, self._run_batch(writers))
         for reader in _take(self._readers):
             self._release([reader], [self._run_read(reader)])
-        if (self._writers or self._readers) and not self._round_posted:
+        if (self._first or self._writers or self._readers) and not self._round_posted:
             self._round_posted = True
             self._post_round()
 
@@ -191,13 +199,14 @@ async def _connect_on_thread(connect: Callable[[], sqlite3.Connection]) -> aiosq
         raise
 
 
-def _take(waiting: deque[_Caller]) -> list[_Caller]:
-    """Up to a batch of callers in order; those cancelled before their turn are left out and never run."""
+def _take(*queues: deque[_Caller]) -> list[_Caller]:
+    """Up to a batch of callers, queue after queue in order; those cancelled before their turn never run."""
     taken: list[_Caller] = []
-    while waiting and len(taken) < BATCH_LIMIT:
-        caller = waiting.popleft()
-        if not caller.future.cancelled():
-            taken.append(caller)
+    for waiting in queues:
+        while waiting and len(taken) < BATCH_LIMIT:
+            caller = waiting.popleft()
+            if not caller.future.cancelled():
+                taken.append(caller)
     return taken
 
 

@@ -114,6 +114,20 @@ async def test_functions_commit_in_the_order_of_their_calls(database: Database) 
     assert order == list(range(400))
 
 
+async def test_run_first_goes_ahead_of_all_that_waits(database: Database) -> None:
+    order: list[str] = []
+
+    def note_order(_tx: Tx, name: str) -> None:
+        order.append(name)
+
+    waiting = [asyncio.ensure_future(database.run(note_order, f"waits {number}")) for number in range(300)]
+    await asyncio.sleep(0)
+    first = [database.run_first(note_order, f"first {number}") for number in range(3)]
+    await asyncio.gather(*first, *waiting)
+    assert order[:3] == ["first 0", "first 1", "first 2"]
+    assert len(order) == 303
+
+
 async def test_a_read_sees_what_its_caller_has_committed_and_never_half_a_batch(database: Database) -> None:
     async def write_then_read(number: int) -> None:
         await database.run(lambda tx: (put(tx, number), put(tx, number + 1000)))

@@ -102,17 +102,20 @@ def test_ping_is_what_the_official_client_sends() -> None:
 EVENT = Frame(7, 8, 9, DATA, (("type", "event"), ("message_id", "m"), ("odd", "kept")), b"{}", "gzip", None, "new")
 
 
+RECEIVED = decode(encode(EVENT))
+
+
 def test_an_ack_is_the_frame_with_a_verdict() -> None:
-    answer = ack(EVENT, OK, None, 12)
+    answer = decode(ack(RECEIVED, OK, None, 12))
     assert answer.payload == b'{"code":200}'
     assert answer.headers == (*EVENT.headers, ("biz_rt", "12"))
     assert replace(answer, headers=(), payload=b"") == replace(EVENT, headers=(), payload=b"")
-    assert ack(EVENT, FAILED).payload == b'{"code":500}'
+    assert decode(ack(RECEIVED, FAILED)).payload == b'{"code":500}'
 
 
 def test_a_clicks_answer_travels_as_base64_of_json() -> None:
     data = {"toast": {"type": "success", "content": "好"}}
-    body = json.loads(ack(EVENT, OK, data).payload)
+    body = json.loads(decode(ack(RECEIVED, OK, data)).payload)
     assert body["code"] == 200
     assert json.loads(base64.b64decode(body["data"])) == data
 
@@ -206,3 +209,12 @@ def test_clear_forgets_what_was_complete_too() -> None:
     assert [chunks.add(frame, 0.0) for frame in THREE][-1] == b"abc"
     chunks.clear()
     assert [chunks.add(frame, 0.0) for frame in THREE][-1] == b"abc"
+
+
+@given(FRAMES, st.binary(max_size=5))
+def test_the_official_classes_read_an_ack_of_any_frame(frame: Frame, extra: bytes) -> None:
+    unknown = b"\x82\x01" + bytes([len(extra)]) + extra
+    wire = WireFrame()
+    wire.ParseFromString(ack(decode(official(frame) + unknown), OK, None, 3))
+    answered = decode(wire.SerializeToString())
+    assert answered == replace(frame, headers=(*frame.headers, ("biz_rt", "3")), payload=b'{"code":200}')
