@@ -78,7 +78,7 @@ def shows_deafness(message: Message, policy: Policy, connected_at_ms: int, wall_
     envelope = message.envelope
     if envelope.chat_type != "p2p" and not is_addressed(message, policy):
         return False  # without the right to all messages of a group, Feishu pushes only those that name the bot
-    return connected_at_ms + UNDER_WAY_MS < envelope.create_time_ms <= wall_ms - UNDER_WAY_MS
+    return connected_at_ms <= envelope.create_time_ms <= wall_ms - UNDER_WAY_MS
 
 
 def may_decide(who: Iterable[str], senders: Iterable[str], admins: Iterable[str]) -> bool:

@@ -49,7 +49,7 @@ from channels.store.transactions.missed import (
 
 POLL_S = 1.0
 READ_AT_ONCE = 4
-SWEEPS_SKIPPED = 12  # of so many sweeps that are due while events come in, one is made
+SWEEP_ALL_THE_SAME = 12  # times `sweep_s`: then also while events come in
 RENEW_S = 3600.0
 SCOPE_WORDS = "the app may not read this chat's history: give it the permission im:message.group_msg"
 PASSING = (CodeKind.TOKEN, CodeKind.MONTHLY_QUOTA, CodeKind.RATE, CodeKind.SERVER)
@@ -88,7 +88,6 @@ class Missed:
         self.plan, self._health, self._rebuild = plan, health, rebuild
         self._waits: dict[tuple[int, str], tuple[int, int]] = {}  # (gap, container) → attempts, not before
         self._swept_at = self._renewed_at = context.clock.monotonic()
-        self._swept_frames, self._skipped = 0, 0
 
     # Gaps
 
@@ -237,15 +236,13 @@ class Missed:
 
     async def _sweep_if_due(self) -> None:
         """While connected: after a while without events, and from time to time all the same."""
-        plan, now_s, frames = self.plan, self._context.clock.monotonic(), self._health().frames
-        if not plan.sweeping or now_s - self._swept_at < plan.sweep_s or not self._liveness.is_covered:
+        plan, now_s = self.plan, self._context.clock.monotonic()
+        if not plan.sweeping or not self._liveness.is_covered:
             return
-        self._swept_at = now_s
-        if frames != self._swept_frames and self._skipped < SWEEPS_SKIPPED - 1:
-            self._swept_frames, self._skipped = frames, self._skipped + 1
-            return
-        self._swept_frames, self._skipped = frames, 0
-        await self._sweep()
+        quiet_since = max(self._swept_at, self._health().last_frame_at or 0.0)
+        if now_s - quiet_since >= plan.sweep_s or now_s - self._swept_at >= SWEEP_ALL_THE_SAME * plan.sweep_s:
+            self._swept_at = now_s
+            await self._sweep()
 
     async def _sweep(self) -> None:
         """Compare lively chats with their history since the last sweep; what is missing shows a deaf connection."""

@@ -79,9 +79,10 @@ def add_threads(tx: Tx, gap: Gap, places: Iterable[Place]) -> int:
 
 
 def sweep_places(tx: Tx, wall_ms: int) -> list[Place]:
-    """Chats, then topics, in which somebody wrote within the last day."""
-    since = wall_ms - SWEEP_AGE_MS
-    return _active(tx, "chat", since, SWEEP_PLACES_AT_MOST) + _active(tx, "thread", since, SWEEP_PLACES_AT_MOST)
+    """Chats, then topics, in which somebody wrote or was answered within the last day."""
+    since, most = wall_ms - SWEEP_AGE_MS, SWEEP_PLACES_AT_MOST
+    chats, threads = _active(tx, "chat", since, most), _active(tx, "thread", since, most)
+    return chats + _unique([*_routed(tx, since, most), *threads])
 
 
 def sweep_start(tx: Tx, wall_ms: int) -> int:
@@ -107,12 +108,21 @@ def _places(tx: Tx, from_ms: int) -> list[Place]:
     chats += [Place(chat_id, "chat", chat_id, chat_type) for chat_id, chat_type in routes.routed_chats(tx)]
     chats += missed.groups(tx) + missed.guided(tx, CHATS_AT_MOST)
     threads = _active(tx, "thread", since, THREADS_AT_MOST)
-    routed = routes.routed_threads(tx, since, THREADS_AT_MOST)
-    threads += [Place(key, "thread", chat_id, chat_type) for key, chat_id, chat_type in routed]
-    unique: dict[str, Place] = {}
-    for place in [*chats, *threads]:
-        unique.setdefault(place.container, place)
-    return list(unique.values())
+    threads += _routed(tx, since, THREADS_AT_MOST)
+    return _unique([*chats, *threads])
+
+
+def _unique(places: Iterable[Place]) -> list[Place]:
+    """Each place once, where it came first."""
+    found: dict[str, Place] = {}
+    for place in places:
+        found.setdefault(place.container, place)
+    return list(found.values())
+
+
+def _routed(tx: Tx, since_ms: int, limit: int) -> list[Place]:
+    """Topics with a session: also those in which only the bot has spoken so far."""
+    return [Place(key, "thread", chat_id, kind) for key, chat_id, kind in routes.routed_threads(tx, since_ms, limit)]
 
 
 def _active(tx: Tx, kind: str, since_ms: int, limit: int) -> list[Place]:
