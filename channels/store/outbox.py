@@ -199,12 +199,14 @@ def set_wait(tx: Tx, intent_id: IntentId, due_at: int, error: str, unsure: bool)
     return tx.execute(SET_WAIT, values) == 1
 
 
-def supersede(tx: Tx, old: Intent, new: Intent, error: str, now: int) -> None:
-    """Another way for the same effect; the new one takes the old one's place in its lane."""
-    tx.execute(
-        SET_LAST, {"intent_id": old.intent_id, "state": "superseded", "result": None, "error": error, "now": now}
-    )
+def supersede(tx: Tx, old: Intent, new: Intent, error: str, now: int) -> bool:
+    """Another way for the same effect; the new one takes the old one's place in its lane. Guarded: False, and nothing
+    new, when the old one has its last state: somebody has settled it while it was on its way."""
+    values = {"intent_id": old.intent_id, "state": "superseded", "result": None, "error": error, "now": now}
+    if tx.execute(SET_LAST, values) == 0:
+        return False
     tx.execute(ADD_INTENT, _values(new, now, now))
+    return True
 
 
 def supersede_unsent(tx: Tx, intent_id: IntentId, now: int) -> bool:

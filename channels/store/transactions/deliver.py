@@ -299,7 +299,8 @@ def _to_text(tx: Tx, attempt: Attempt, spare: Spare, error: str, now: int) -> No
     neutral = delivery.successor(
         intent, spare.uuids[0], payload=payload(card=spare.neutral_card, text="", neutral=True)
     )
-    outbox.supersede(tx, intent, neutral, error, now)
+    if not outbox.supersede(tx, intent, neutral, error, now):
+        return
     said = delivery.successor(
         neutral, spare.uuids[1], kind="segment", op="text", payload=payload(card="", text=spare.text)
     )
