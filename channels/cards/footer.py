@@ -8,12 +8,12 @@ AGENT_CHARACTERS = 60
 
 
 def footer_line(view: View, words: Texts) -> str:
-    """Only what is known: an agent that reports no tokens gets no token words."""
+    """Only what is known: no token words for an agent that reports none, or was cut off before it counted them."""
     usage = view.usage
     parts = [one_line(view.agent, AGENT_CHARACTERS)]
-    if usage.input_tokens or usage.output_tokens:
+    if usage.output_tokens:
         parts.append(words.footer_tokens.format(input=f"{usage.input_tokens:,}", output=f"{usage.output_tokens:,}"))
-    if usage.cached_tokens:
+    if usage.output_tokens and usage.cached_tokens:
         parts.append(words.footer_cached.format(cached=f"{usage.cached_tokens:,}"))
     if view.duration_ms > 0:
         parts.append(words.footer_duration.format(duration=duration(view.duration_ms, words)))

@@ -88,3 +88,5 @@ def test_the_footer_says_only_what_is_known() -> None:
         footer_line(View("t", usage=usage, agent="a"), texts("zh"))
         == "a · 输入 12,345 / 输出 67 tokens · 缓存命中 8,000"
     )
+    cut_off = UsageReported(input_tokens=12_345, cached_tokens=8_000)  # "0 out" under half an answer would be untrue
+    assert footer_line(View("t", usage=cut_off, agent="a", duration_ms=20), texts("en")) == "a · 0.1 s"
