@@ -1,9 +1,9 @@
 """A running emulator and the chat page in real Chromium.
 
-`emulator`, `bot`, `page` (desktop), `english_page` and `phone` may be used by any test below this folder; the pages fail
-the test when the browser reported an error. `open_house` puts the real service behind the page instead of the scripted
-bot. `take_picture` puts screenshots into a temporary folder (`--basetemp` chooses it); `keep_picture` puts those that
-the READMEs show into `pictures/` beside this file when CHANNELS_PICTURES=1 is set.
+`emulator`, `bot`, `page` (desktop), `english_page` and `phone` may be used by any test below this folder; the pages
+fail the test when the browser reported an error. `open_house` puts the real service behind the page instead of the
+scripted bot. `take_picture` puts screenshots into a temporary folder (`--basetemp` chooses it); `keep_picture` puts
+those that the READMEs show into `pictures/` beside this file when CHANNELS_PICTURES=1 is set.
 """
 
 import logging
@@ -119,7 +119,9 @@ async def page(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def english_page(browser: Browser, emulator: Emulator) -> AsyncIterator[Page]:
+    """The page in English, as Alice."""
     async for each in opened(browser, emulator.url, phone=False, language="en-US"):
+        await each.select_option(".identity", label="Alice")
         yield each
 
 
@@ -140,8 +142,10 @@ def keep_picture(tmp_path: Path) -> Picture:
 
 
 def _camera(folder: Path) -> Picture:
+    folder.mkdir(exist_ok=True)
+
     async def take(page: Page, name: str) -> None:
-        folder.mkdir(exist_ok=True)
+        await page.mouse.move(0, 0)  # no button that only shows under the pointer
         await page.evaluate("document.fonts.ready")
         await page.screenshot(path=folder / f"{name}.png", animations="disabled")
 

@@ -29,9 +29,15 @@ async def see_reactions(page: Page, *emojis: str) -> None:
         await expect(reactions.nth(number)).to_have_attribute("data-emoji", emoji, timeout=15_000)
 
 
+async def words(place: Page | Locator) -> list[str]:
+    """What stands outside of code in the cards, topic boxes and list of chats of this place."""
+    texts: list[str] = await place.locator(SHOWN).evaluate_all(WORDS_WITHOUT_CODE)
+    assert texts
+    return texts
+
+
 async def assert_nothing_raw(page: Page) -> None:
     """No mark of Markdown or HTML is left for people to read outside of code, and nothing asks for an upgrade."""
     await expect(page.locator(".card-upgrade")).to_have_count(0)
-    texts = await page.eval_on_selector_all(SHOWN, WORDS_WITHOUT_CODE)
-    assert texts
+    texts = await words(page)
     assert [text for text in texts if RAW.search(text)] == []

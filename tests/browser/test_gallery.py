@@ -41,6 +41,7 @@ async def test_every_card_is_drawn_whole(gallery: Page, take_picture: Picture) -
         "(nodes) => nodes.filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.innerText)",
     )
     assert clipped == []
+    await gallery.set_viewport_size({"width": 1400, "height": 800})
     height = await gallery.evaluate("document.documentElement.scrollHeight")
     await gallery.set_viewport_size({"width": 1400, "height": height})
     await take_picture(gallery, f"gallery-{language}")

@@ -12,7 +12,7 @@ from playwright.async_api import FilePayload, Locator, Page, expect
 from channels.emulator import GROUP
 from tests.browser.conftest import OpenHouse, Picture
 from tests.browser.gestures import open_chat, say
-from tests.browser.reading import assert_nothing_raw, see, see_reactions
+from tests.browser.reading import assert_nothing_raw, see, see_reactions, words
 
 PRIVATE = "oc_p2p_zhang_san"
 
@@ -25,12 +25,12 @@ async def test_a_message_is_answered_by_a_card_that_streams_to_its_end(
     page: Page, open_house: OpenHouse, keep_picture: Picture
 ) -> None:
     house = await open_house(pace=1.0)
-    await say(page, "思考一下，给我看看计划、工具和格式")
+    await say(page, "先思考，再给我看几段代码")
     card = await see(page, "思考中…")
     await expect(card).to_have_class(re.compile("streaming"))
     await see_reactions(page, "Typing")
     await see(page, "回复中…")
-    await expect(card.locator(".card-markdown li").first).to_be_visible()
+    await expect(card.locator("pre").nth(1)).to_contain_text("grep")
     await expect(card.get_by_role("button", name="停止")).to_be_visible()
     await keep_picture(page, "streaming")
     await see(page, "已完成")
@@ -71,7 +71,6 @@ async def test_reasoning_plan_and_tools_fold_and_unfold(
     heads = card.locator(".panel-title")
     await expect(heads).to_have_text(["思考过程", "计划 4/4", "工具调用 4 次，失败 1 次"])
     await expect(card.locator(".panel-body").filter(visible=True)).to_have_count(0)
-    await keep_picture(page, "folded")
     for head in await heads.all():
         await head.click()
     bodies = card.locator(".panel-body")
@@ -102,12 +101,13 @@ async def test_a_long_answer_goes_on_in_further_cards_of_one_topic(
         await expect(cards(page).nth(number - 2).locator(".card-div").last).to_have_text("下一张卡片继续 ↓")
     await expect(page.locator(".chat-pane .row")).to_have_count(1)  # all of it stays in the topic
     await assert_nothing_raw(page)
-    await cards(page).nth(1).scroll_into_view_if_needed()
-    await cards(page).nth(1).evaluate("(node) => node.scrollIntoView({ block: 'center' }) ?? 0")
+    await cards(page).nth(1).evaluate("(card) => card.scrollIntoView()")
+    await page.locator(".topic-pane .scroll").evaluate("(pane) => pane.scrollBy(0, -190)")
+    await page.set_viewport_size({"width": 1280, "height": 560})
     await keep_picture(page, "long")
 
 
-async def test_tables_and_code_stay_whole(page: Page, open_house: OpenHouse, keep_picture: Picture) -> None:
+async def test_tables_and_code_stay_whole(page: Page, open_house: OpenHouse, take_picture: Picture) -> None:
     house = await open_house()
     await say(page, "代码和 7 个表格")
     await see(page, "已完成")
@@ -122,10 +122,10 @@ async def test_tables_and_code_stay_whole(page: Page, open_house: OpenHouse, kee
     await expect(blocks.nth(3)).to_contain_text("|------|----|")
     await expect(blocks.nth(4)).to_contain_text('```json\n{"language": "json"')
     await assert_nothing_raw(page)
-    await keep_picture(page, "tables")
+    await take_picture(page, "tables")
 
 
-async def test_a_turn_that_fails_says_what_happened(page: Page, open_house: OpenHouse, keep_picture: Picture) -> None:
+async def test_a_turn_that_fails_says_what_happened(page: Page, open_house: OpenHouse, take_picture: Picture) -> None:
     house = await open_house()
     await say(page, "格式，然后出错")
     card = await see(page, "出错了")
@@ -133,22 +133,22 @@ async def test_a_turn_that_fails_says_what_happened(page: Page, open_house: Open
     await expect(card.get_by_role("heading").first).to_have_text("一级标题")
     await house.quiet()
     await expect(page.locator(".chat-pane .reaction[data-emoji=Typing]")).to_have_count(0)
-    await keep_picture(page, "failed")
+    await take_picture(page, "failed")
     await assert_nothing_raw(page)
 
 
-async def test_a_file_is_acknowledged(page: Page, open_house: OpenHouse, keep_picture: Picture) -> None:
+async def test_a_file_is_acknowledged(page: Page, open_house: OpenHouse, take_picture: Picture) -> None:
     house = await open_house()
     report: FilePayload = {"name": "周报.docx", "mimeType": "application/octet-stream", "buffer": b"report" * 4000}
     await page.set_input_files(".chat-pane .compose-file", [report])
     card = page.locator(".card").first
     await expect(card).to_be_visible(timeout=15_000)
     await house.quiet()
-    await keep_picture(page, "file")
+    await take_picture(page, "file")
 
 
 async def test_a_group_needs_a_mention_and_its_topic_none(
-    page: Page, open_house: OpenHouse, keep_picture: Picture
+    page: Page, open_house: OpenHouse, take_picture: Picture
 ) -> None:
     house = await open_house()
     await open_chat(page, GROUP)
@@ -166,12 +166,17 @@ async def test_a_group_needs_a_mention_and_its_topic_none(
     unasked = house.world.timeline.in_chat(GROUP)[0].message_id
     assert house.replies(unasked) == []
     assert await house.one("SELECT count(*) FROM sessions") == 1
-    await keep_picture(page, "group")
+    await take_picture(page, "group")
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 async def test_commands_are_answered_by_cards(
-    page: Page, english_page: Page, open_house: OpenHouse, keep_picture: Picture, language: str
+    page: Page,
+    english_page: Page,
+    open_house: OpenHouse,
+    keep_picture: Picture,
+    take_picture: Picture,
+    language: str,
 ) -> None:
     shown = page if language == "zh" else english_page
     await open_house(language=language)
@@ -182,12 +187,13 @@ async def test_commands_are_answered_by_cards(
     await expect(help_card.locator("li strong")).to_have_text(
         ["/help", "/new", "/stop", "/status", "/whoami", "/userid", "/groupid", "/health"]
     )
+    await shown.locator(".chat-pane .scroll").evaluate("(pane) => pane.scrollTo(0, 0)")
     await keep_picture(shown, f"help-{language}")
     await say(shown, "/status" if language == "zh" else "／status")
     await expect(shown.locator(".card .card-title").nth(1)).to_have_text(
         "状态" if language == "zh" else "Status", timeout=15_000
     )
-    await keep_picture(shown, f"status-{language}")
+    await take_picture(shown, f"status-{language}")
     await assert_nothing_raw(shown)
 
 
@@ -210,7 +216,12 @@ async def test_messages_that_wait_say_so_and_come_next(
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 async def test_an_answer_cut_by_a_restart_goes_on_in_the_same_card(
-    page: Page, english_page: Page, open_house: OpenHouse, keep_picture: Picture, language: str
+    page: Page,
+    english_page: Page,
+    open_house: OpenHouse,
+    keep_picture: Picture,
+    take_picture: Picture,
+    language: str,
 ) -> None:
     shown = page if language == "zh" else english_page
     chinese = language == "zh"
@@ -230,28 +241,38 @@ async def test_an_answer_cut_by_a_restart_goes_on_in_the_same_card(
     await expect(cards(shown)).to_have_count(1)
     await see_reactions(shown, "DONE")
     await house.quiet()
-    await keep_picture(shown, f"continued-{language}")
+    await take_picture(shown, f"continued-{language}")
 
 
-async def test_english(english_page: Page, open_house: OpenHouse, keep_picture: Picture) -> None:
-    page = english_page
-    await open_house(language="en")
-    await say(page, "Think it over, use your tools, then show me code and 2 tables")
-    card = await see(page, "Done")
-    await see_reactions(page, "DONE")
-    await expect(card.locator("table")).to_have_count(2)
+@pytest.mark.parametrize("language", ["zh", "en"])
+async def test_one_language_and_nothing_raw(
+    page: Page, english_page: Page, open_house: OpenHouse, keep_picture: Picture, language: str
+) -> None:
+    shown, chinese = (page, True) if language == "zh" else (english_page, False)
+    await open_house(pace=1.0, language=language)
+    text = "先想一想，用工具查一查，再给我 1 个表格" if chinese else "Think it over, use tools, then show me 1 table"
+    await say(shown, text)
+    card = await see(shown, "已完成" if chinese else "Done")
+    await see_reactions(shown, "DONE")
+    await expect(card.locator("table")).to_have_count(1)
     await expect(card.locator(".card-div").last).to_have_text(
-        re.compile(r"^demo · [\d,]+ tokens in, [\d,]+ out · \d+\.\d s$")
+        re.compile(
+            r"^demo · 输入 [\d,]+ / 输出 [\d,]+ tokens · 用时 \d+\.\d 秒$"
+            if chinese
+            else r"^demo · [\d,]+ tokens in, [\d,]+ out · \d+\.\d s$"
+        )
     )
-    assert re.search("[\u4e00-\u9fff]", await page.locator(".topic-pane .from-bot").inner_text()) is None
-    await assert_nothing_raw(page)
-    await keep_picture(page, "answer")
+    if not chinese:
+        texts = await words(shown.locator(".topic-pane .from-bot"))
+        assert [text for text in texts if re.search("[\u4e00-\u9fff]", text)] == []
+    await assert_nothing_raw(shown)
+    await keep_picture(shown, "answer-zh" if chinese else "answer")
 
 
 async def test_phone(phone: Page, open_house: OpenHouse, keep_picture: Picture) -> None:
     await open_house()
     await open_chat(phone, PRIVATE)
-    await say(phone, "思考一下，然后写代码和 1 个表格")
+    await say(phone, "思考一下，然后给我 1 个表格")
     await phone.locator(".topic-box").click()
     card = await see(phone, "已完成")
     await expect(card.locator("table")).to_be_visible()
