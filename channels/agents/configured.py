@@ -33,4 +33,5 @@ def _preset(
         max_tokens=agent.max_tokens,
         proxy=resolve_address(agent.proxy, f"{key}.proxy", environ),
         ca_file=agent.ca_file,
+        vision=agent.vision,
     )

@@ -3,6 +3,7 @@
 Order: plan, reasoning, tools, work, answer, end. What is not asked for is left out; with nothing asked for, it echoes.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -45,8 +46,9 @@ class Step:
 
 def script(turn: TurnRequest) -> Iterator[Step]:
     """The steps of `turn`; the last one is its `Ended`."""
-    ask = read_ask(turn.text)
-    language = spoken_language(turn.text, turn.language)
+    own = _own_words(turn.text)
+    ask = read_ask(own)
+    language = spoken_language(own, turn.language)
     if Word.STREAM in ask.words:
         yield from _exact_stream(ask, language)
         return
@@ -59,6 +61,12 @@ def script(turn: TurnRequest) -> Iterator[Step]:
         yield _plan(language, done=4)
     yield Step(0, replace(usage, output_tokens=estimate_tokens(answer) + _reasoning_tokens(ask, language)))
     yield Step(0, _end(ask, language))
+
+
+def _own_words(text: str) -> str:
+    """What the person wrote: without what is quoted or forwarded, and without the names of files."""
+    lines = (line for line in text.splitlines() if not line.startswith((">", "**")))
+    return re.sub(r"\[[^\[\]\n]*: [^\[\]\n]*\]", "", "\n".join(lines))
 
 
 def spoken_language(text: str, otherwise: str) -> str:
@@ -89,6 +97,8 @@ def _answer(turn: TurnRequest, ask: DemoAsk, language: str) -> str:
     if Word.EMPTY in words:
         return ""
     answer = answer or demo_texts.echo(turn.text, language)
+    if turn.attachments:
+        answer = f"{answer}\n\n{demo_texts.received(turn.attachments, language)}"
     cut_short = Word.ERROR in words or Word.MAX_TOKENS in words
     return answer[: len(answer) * 3 // 5] if cut_short else answer
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from channels.agents.failures import is_chinese
-from channels.agents.protocol import Said
+from channels.agents.protocol import Attachment, Said
 
 _LONG_SECTIONS: Final = 40
 _HUGE_BYTES: Final = 300_000
@@ -49,6 +49,16 @@ def echo(text: str, language: str) -> str:
         f"Hello! This is what you sent:\n\n{quoted}\n\n"
         "I am the **demo agent** and use no network. Send `demo` to see what I can show."
     )
+
+
+def received(attachments: Sequence[Attachment], language: str) -> str:
+    """A list of what came with the message."""
+    chinese = is_chinese(language)
+    lines = ["随消息收到：" if chinese else "With it came:"]
+    for one in attachments:
+        size = f"{one.size_bytes} B" if one.path else one.why
+        lines.append(f"- {one.name}" + (f" ({size})" if size else ""))
+    return "\n".join([lines[0], "", *lines[1:]])
 
 
 def long_answer(language: str) -> str:

@@ -12,11 +12,12 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from typing import Any, Final
 
 import openai
-from openai.types.chat import ChatCompletionMessageParam
+from openai.types.chat import ChatCompletionContentPartParam, ChatCompletionMessageParam
 
 from channels.agents.chat_answer import Answer
 from channels.agents.chat_limits import Deadlines
 from channels.agents.chat_stream import Chunk, DamagedStream, SseReader, read_chunk
+from channels.agents.enclosures import Enclosed, enclose, has_files
 from channels.agents.failures import BrokenStream, NotAnApi, ServerSaid, is_chinese, sentence
 from channels.agents.history import fit_history
 from channels.agents.openai_client import build_client
@@ -74,7 +75,10 @@ class OpenAiAgent:
         await self._client.close()
 
     async def _talk(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
-        messages = self._messages(turn)
+        enclosed = Enclosed(turn.text)
+        if has_files(turn):
+            enclosed = await asyncio.to_thread(enclose, turn, vision=self._preset.vision)
+        messages = self._messages(turn, enclosed)
         whole_at = _now() + self._preset.limits.whole_s
         for number in range(self._preset.retries + 1):
             trouble: Trouble | None = None
@@ -179,7 +183,7 @@ class OpenAiAgent:
             extra_headers={} if preset.api_key else {"Authorization": openai.omit},
         )
 
-    def _messages(self, turn: TurnRequest) -> list[ChatCompletionMessageParam]:
+    def _messages(self, turn: TurnRequest, enclosed: Enclosed) -> list[ChatCompletionMessageParam]:
         messages: list[ChatCompletionMessageParam] = []
         if self._preset.system_prompt:
             messages.append({"role": "system", "content": self._preset.system_prompt})
@@ -188,7 +192,7 @@ class OpenAiAgent:
                 messages.append({"role": "assistant", "content": said.text})
             else:
                 messages.append({"role": "user", "content": said.text})
-        messages.append({"role": "user", "content": turn.text})
+        messages.append({"role": "user", "content": _content(enclosed)})
         return messages
 
     def _pause_s(self, number: int, trouble: Trouble) -> float:
@@ -201,6 +205,15 @@ class OpenAiAgent:
     def _failed(self, turn: TurnRequest, trouble: Trouble) -> Ended:
         _log.warning(AGENT_REFUSED, agent=self.name, failure=type(trouble.failure).__name__, status=trouble.status)
         return Ended(Outcome.FAILED, sentence(trouble.failure, turn.language))
+
+
+def _content(enclosed: Enclosed) -> str | list[ChatCompletionContentPartParam]:
+    """Plain text where it is all there is: not every server takes the other form."""
+    if not enclosed.pictures:
+        return enclosed.text
+    parts: list[ChatCompletionContentPartParam] = [{"type": "text", "text": enclosed.text}] if enclosed.text else []
+    parts += [{"type": "image_url", "image_url": {"url": url}} for url in enclosed.pictures]
+    return parts
 
 
 def _now() -> float:

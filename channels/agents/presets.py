@@ -31,7 +31,8 @@ class OpenAiPreset:
     `base_url` usually ends in /v1. `proxy` is the only proxy that is used: the environment is not asked. `retries` are
     further tries before the first word; after it nothing is ever sent again. An answer of more than
     `max_answer_characters` is ended there, as one that met the model's length limit. `ca_file` replaces the built-in
-    certificate authorities. `temperature` and `max_tokens` are sent only when given.
+    certificate authorities. `temperature` and `max_tokens` are sent only when given. `vision`: the model takes
+    pictures.
     """
 
     name: str
@@ -47,6 +48,7 @@ class OpenAiPreset:
     max_tokens: int | None = None
     proxy: str | None = field(default=None, repr=False)
     ca_file: Path | None = None
+    vision: bool = False
 
 
 AgentPreset = DemoPreset | OpenAiPreset

@@ -186,6 +186,7 @@ class OpenAiAgentSettings(_Section):
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Count | None = None
+    vision: bool = False
     max_history_tokens: Annotated[int, Field(ge=0)] = 24_000
     max_answer_characters: Annotated[int, Field(ge=1000)] = 400_000
 
