@@ -91,14 +91,15 @@ class Pages:
 
     Ask with `since_ms` and `token` and hand each answer to `take`, until `ended`. Tokens that come again, or page after
     page without anything new, are no way forward: a listing with a time range is asked anew from the newest message
-    seen, as long as that brings something; one without a range ends there, and `cut_short` says so.
+    seen (and from a second later), as long as that brings something; one without a range ends there, and `cut_short`
+    says so.
     """
 
     def __init__(self, since_ms: int, *, ranged: bool) -> None:
         self.since_ms, self.token, self.ended, self.cut_short = since_ms, "", False, False
         self._ranged = ranged
         self._newest_ms, self._known, self._tokens = since_ms, set[str](), set[str]()
-        self._empty, self._fruitful = 0, False
+        self._empty, self._fruitful, self._skipped = 0, False, False
 
     @property
     def read_to_ms(self) -> int:
@@ -123,8 +124,9 @@ class Pages:
         return fresh
 
     def _start_anew(self) -> None:
-        if not self._ranged or not self._fruitful:
+        if not self._ranged or self._skipped and not self._fruitful:
             self.ended, self.cut_short = True, not self._ranged
             return
-        self.since_ms, self.token, self._tokens = self._newest_ms, "", set()
-        self._empty, self._fruitful = 0, False
+        self._skipped = not self._fruitful  # nothing new from the newest moment on: one more try behind it
+        self.since_ms = self._newest_ms + (1_000 if self._skipped else 0)
+        self.token, self._tokens, self._empty, self._fruitful = "", set(), 0, False
