@@ -166,7 +166,9 @@ def assemble(
     )
     plan = MissedPlan(**settings.missed.model_dump())
     missed = Missed(context, intake, cards, liveness, plan, lambda: connection.health, connection.rebuild)
-    quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, lambda: context.missed.ring())
+    quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, context.missed.ring)
+    repair = Repair(context, delivery, quarantine.may_repair)
+    quarantine.tell_repair = repair.look
     dispatch = Dispatch(context, delivery, Commands(context, stopping, standing))
     return Parts(
         context=context,
@@ -174,7 +176,7 @@ def assemble(
         dispatch=dispatch,
         turns=turns,
         delivery=delivery,
-        repair=Repair(context, delivery, quarantine.may_repair),
+        repair=repair,
         missed=missed,
         quarantine=quarantine,
         liveness=liveness,

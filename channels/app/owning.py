@@ -9,11 +9,16 @@ from channels import __version__
 from channels.clock import FlooredClock, Ids
 from channels.errors import StartRefused
 from channels.logs import ANCHOR_FAILED, LOOP_FAILED, OWNER_RAISED, QUARANTINE_ENTERED, get_logger
-from channels.rules.anchor import Anchor, suspicion
+from channels.rules.anchor import Anchor
 from channels.store.anchor import anchor_path, read_beside, remove_mark, write_anchor
 from channels.store.database import Database
 from channels.store.transactions.boot import Ownership, take_ownership
-from channels.store.transactions.quarantine import read_anchor, read_standing, take_restored
+from channels.store.transactions.quarantine import (
+    read_anchor,
+    read_standing,
+    read_suspicion,
+    take_restored,
+)
 
 ANCHOR_PAUSE_S = 5.0
 
@@ -39,8 +44,8 @@ async def take_file(database: Database, clock: FlooredClock, ids: Ids, *, replay
     A new file gets its anchor first: one that is killed after its first commit must not look like a copy.
     """
     path, db_uuid = database.path, ids.uuid()
-    file, beside = await database.read(read_anchor), read_beside(path)
-    why = suspicion(file, beside)
+    beside = read_beside(path)
+    file, why = await database.read(read_anchor), await database.read(read_suspicion, beside)
     if why is None:
         if file is None:
             await _write(path, Anchor(db_uuid, 0, 0))

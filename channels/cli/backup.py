@@ -11,7 +11,7 @@ from channels.cli.running import read_settings
 from channels.clock import SystemClock
 from channels.config import Settings
 from channels.errors import Refused
-from channels.store.copies import CopyFacts, back_up_closed, inspect_copy
+from channels.store.copies import CopyFacts, back_up_closed, inspect_copy, mark_copy
 
 LONGEST_S = 3600.0
 
@@ -29,6 +29,7 @@ def back_up(config: Path | None, target: Path, environ: Mapping[str, str]) -> No
     if not target.parent.is_dir():
         raise CheckFailed(f"the folder {target.parent} is not there; make it first.")
     _copy(settings, target)
+    mark_copy(target, SystemClock().wall_ms())
     print(f"{target}: {describe(_checked(target))}")
     print("Put it back with `channels restore FILE` while the service is stopped.")
 

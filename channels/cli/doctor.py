@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from channels import logs
 from channels.cli.control_client import NotRunning, call_service
 from channels.cli.doctor_checks import (
     check_disk,
@@ -34,6 +35,7 @@ SERVICE_LIMIT_S = 120.0
 
 def examine(config: Path | None, environ: Mapping[str, str], *, invariants: bool, as_json: bool) -> None:
     """Run all checks and print them. Raises CheckFailed when one failed."""
+    logs.configure("error", "console")
     checks = collect(config, environ, invariants=invariants)
     bad = [check for check in checks if check.state == "failed"]
     if as_json:

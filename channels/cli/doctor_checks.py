@@ -14,7 +14,6 @@ from channels.cli.faults import CheckFailed
 from channels.clock import SystemClock
 from channels.config import Settings
 from channels.errors import Refused, StartRefused
-from channels.rules.anchor import suspicion
 from channels.store.anchor import mark_path, read_beside
 from channels.store.copies import look_into
 from channels.store.header import check_header
@@ -23,7 +22,7 @@ from channels.store.lock import FileLock, lock_path
 from channels.store.migrate import load_migrations
 from channels.store.transactions.boot import read_floor
 from channels.store.transactions.evidence import read_evidence
-from channels.store.transactions.quarantine import read_anchor
+from channels.store.transactions.quarantine import read_suspicion
 
 OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 LITTLE_ROOM_BYTES, NO_ROOM_BYTES = 500 * 2**20, 50 * 2**20
@@ -70,7 +69,7 @@ def check_lock(settings: Settings, running: str) -> Check:
     try:
         FileLock.acquire(path, SystemClock().wall_ms()).release()
     except StartRefused as refusal:
-        holder = str(refusal).partition(":")[0]
+        holder = str(refusal).rpartition(": ")[0]
         if running == "answers":
             return ok("lock", holder)
         what = running or f"nobody listens on {settings.control_socket}"
@@ -108,7 +107,7 @@ def look_at_closed_file(settings: Settings, invariants: bool) -> tuple[dict[str,
         if header is None or header.user_version < newest:
             return None, [skipped("content", "there is no file of this version to look into yet")]
         with look_into(path, SystemClock().wall_ms()) as tx:
-            why = suspicion(read_anchor(tx), read_beside(path))
+            why = read_suspicion(tx, read_beside(path))
             answer: dict[str, Any] = {"evidence": asdict(read_evidence(tx))}
             if invariants:
                 answer["findings"] = asdict(look(tx, read_floor(tx)))

@@ -89,6 +89,7 @@ class Quarantine:
         self._excerpt_of, self._tell_cards = excerpt_of, tell_cards
         self._turns_seen: set[TurnId] = set()
         self._tries: dict[ChatId, int] = {}
+        self.tell_repair: Callable[[], None] = lambda: None
 
     def may_repair(self, turn_id: TurnId) -> bool:
         """Whether nothing stands against ending this turn as what the file knows of it."""
@@ -134,6 +135,7 @@ class Quarantine:
             except ApiRefused:
                 pass  # nothing to be seen there, now or later: what the file knows has to do
             self._turns_seen.add(unsure.turn.turn_id)
+            self.tell_repair()
 
     async def _look_at_turn(self, unsure: UnsureTurn) -> None:
         context, snapshot = self._context, unsure.snapshot

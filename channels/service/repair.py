@@ -4,7 +4,6 @@ Nothing is ever run again here: the session log says that the agent may have don
 ended does not hold up the others, and is tried again with the next look.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
@@ -16,6 +15,7 @@ from channels.rules.repair import Finished, Interrupted, Stopped, classify_turn
 from channels.rules.turn import View, finished
 from channels.service.context import Context
 from channels.service.delivery import Delivery
+from channels.service.signals import Signal
 from channels.service.stopping import draw
 from channels.store import sessions, snapshots, turns
 from channels.store.transactions.repair import repair_turn
@@ -45,6 +45,11 @@ class Repair:
 
     def __init__(self, context: Context, delivery: Delivery, may_repair: Callable[[TurnId], bool]) -> None:
         self._context, self._delivery, self._may_repair = context, delivery, may_repair
+        self._looked = Signal()
+
+    def look(self) -> None:
+        """A turn's time has come."""
+        self._looked.ring()
 
     async def run(self) -> None:
         """At boot and every few seconds, for ever."""
@@ -55,7 +60,7 @@ class Repair:
                         await self._try_to_end(wreck)
             except Exception:
                 log.exception(LOOP_FAILED, loop="repair")
-            await asyncio.sleep(POLL_S)
+            await self._looked.wait(POLL_S)
 
     async def _try_to_end(self, wreck: Wreck) -> None:
         try:

@@ -24,10 +24,11 @@ from channels.store.lock import FileLock
 from channels.store.migrate import load_migrations
 from channels.store.page_copy import copy_pages
 from channels.store.transactions.boot import Report, report
-from channels.store.transactions.quarantine import read_anchor
+from channels.store.transactions.quarantine import mark_as_copy, read_anchor
 from channels.store.tx import SqliteTx
 
 STEP_PAGES = 1024
+FIRST_MARKED_VERSION = 2  # of a file that has a place for the mark of a copy
 SIDE_FILES = ("-wal", "-shm")
 
 
@@ -100,6 +101,22 @@ def look_into(domain_file: Path, now_ms: int) -> Iterator[SqliteTx]:
             yield tx
             tx.close()
             connection.execute("ROLLBACK")
+
+
+def mark_copy(copy: Path, now_ms: int) -> None:
+    """Write into a copy that it is one, so that it is recognised wherever it is put. A copy of a version that has no
+    place for it stays as it is."""
+    header = check_header(copy, newest=len(load_migrations()))
+    if header is None or header.user_version < FIRST_MARKED_VERSION:
+        return
+    with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN IMMEDIATE")
+        tx = SqliteTx(connection)
+        mark_as_copy(tx, now_ms)
+        tx.close()
+        connection.execute("COMMIT")
+    _sync(copy)
 
 
 def put_back(copy: Path, domain_file: Path, now_ms: int) -> PutBack:

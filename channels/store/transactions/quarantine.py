@@ -6,7 +6,7 @@ from typing import assert_never
 
 from channels.ids import MessageId, OwnerEpoch, StartEpoch, ThreadId
 from channels.rules import missed as missed_rules
-from channels.rules.anchor import Anchor
+from channels.rules.anchor import Anchor, Beside, suspicion
 from channels.rules.message import Message
 from channels.rules.missed import Leave
 from channels.rules.quarantine import Answer, Ask, Done, Question, sort_held
@@ -27,6 +27,18 @@ def read_anchor(tx: Tx) -> Anchor | None:
     """How far the file has come; None for a file that has not had its first boot."""
     meta = owners.read_meta(tx)
     return Anchor(meta.db_uuid, owners.current_epoch(tx), meta.commits) if meta else None
+
+
+def mark_as_copy(tx: Tx, now: int) -> None:
+    """Said inside a copy: whoever starts on it starts on a restored file, whatever lies beside it."""
+    quarantine.enter(tx, "this is a backup", 0, now)
+
+
+def read_suspicion(tx: Tx, beside: Beside) -> str | None:
+    """Why this file is not the one that ran here last, in words; None when it is."""
+    found = quarantine.find(tx)
+    marked = found is not None and found.is_open and found.since_ms == 0
+    return suspicion(read_anchor(tx), beside) or ("a backup was put in its place" if marked else None)
 
 
 def take_restored(tx: Tx, db_uuid: str, version: str, why: str, anchor_epoch: int, wall_ms: int, now: int) -> Ownership:
