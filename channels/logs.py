@@ -5,10 +5,12 @@ logs it and the person who searches for it. A line never holds what a person wro
 to commands and their answers.
 """
 
+import json
 import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any, Final, TextIO, cast
 
 import structlog
@@ -64,6 +66,10 @@ TURN_ADMITTED: Final = "turn.admitted"
 TURN_ENTERED: Final = "turn.entered"
 TURN_FENCED: Final = "turn.fenced"
 TURN_ENDED: Final = "turn.ended"
+ROUTE_RETIRED: Final = "route.retired"
+SNAPSHOT_DROPPED: Final = "snapshot.dropped"
+FOLDER_PLACED: Final = "folder.placed"
+WORKTREE_REFUSED: Final = "worktree.refused"
 AGENT_FAILED: Final = "agent.failed"
 AGENT_RETRIED: Final = "agent.retried"
 AGENT_REFUSED: Final = "agent.refused"
@@ -110,6 +116,8 @@ def redact_text(text: str) -> str:
     for value in _hidden_values:
         if value in text:
             text = text.replace(value, HIDDEN)
+    if "-" not in text and "://" not in text and "bearer" not in text.lower():
+        return text  # nothing that the pattern could match: an id, a number, a word
     return _SECRET_TEXT.sub(HIDDEN, text)
 
 
@@ -128,9 +136,9 @@ def configure(level: str = "info", fmt: str = "json", *, stream: TextIO | None =
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
         redact_line,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),  # behind the search for secrets, which costs more
     ]
     renderer = _renderer(fmt, target)
     structlog.configure(
@@ -150,7 +158,8 @@ def get_logger(name: str) -> FilteringBoundLogger:
 def _renderer(fmt: str, target: TextIO) -> Processor:
     if fmt == "console":
         return structlog.dev.ConsoleRenderer(colors=target.isatty())
-    return structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
+    encoder = json.JSONEncoder(ensure_ascii=False, default=str)  # one for all lines: json.dumps would make one for each
+    return structlog.processors.JSONRenderer(serializer=lambda line, **_options: encoder.encode(line))
 
 
 def _adopt_library_loggers(shared: list[Processor], renderer: Processor, target: TextIO) -> None:
@@ -181,9 +190,14 @@ def _library_line(_logger: WrappedLogger, _method: str, line: EventDict) -> Even
 def _redacted(key: str, value: Any) -> Any:
     if key.startswith("_"):
         return value
-    if _SECRET_KEY.search(key) and value:
+    if value and _is_secret_key(key):
         return HIDDEN
     return _redacted_value(value)
+
+
+@lru_cache(1024)
+def _is_secret_key(key: str) -> bool:
+    return _SECRET_KEY.search(key) is not None
 
 
 def _redacted_value(value: Any) -> Any:

@@ -25,6 +25,7 @@ from channels.logs import (
 )
 from channels.rules.retry import backoff_ms
 from channels.service.establishing import watch_claims
+from channels.service.retiring import drop_stale_turns, keep_retiring
 from channels.service.upkeep import keep_beating, keep_sweeping
 from channels.store import owners
 from channels.store.anchor import refuse_half_restored
@@ -129,6 +130,7 @@ class Service:
         self._close_agents(resolved)
         await self._open_control()
         self.figures.parts = parts
+        await drop_stale_turns(parts.context)
         self._start_loops(parts)
         epoch = owned.ownership.epoch
         log.info(SERVICE_STARTED, version=__version__, epoch=epoch, app_id=settings.feishu.app_id)
@@ -175,6 +177,7 @@ class Service:
             "heartbeat": keep_beating(parts.context, parts.standing, parts.liveness, self.settings.missed.heartbeat_s),
             "anchor": self._anchor.run(),
             "sweep": keep_sweeping(parts.context),
+            "retiring": keep_retiring(parts.context, parts.liveness),
         }
         for name, loop in loops.items():
             self._tasks[name] = asyncio.create_task(loop, name=name)

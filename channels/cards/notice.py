@@ -9,14 +9,13 @@ from channels.cards.footer import duration
 from channels.cards.markdown import clean_units, literal, plain_units
 from channels.cards.paging import pages
 from channels.cards.texts import texts
+from channels.rules.command import COMMANDS
 
 __all__ = ["Button", "help_card", "neutral_card", "notice_card", "status_card", "text_message"]
 
 BODY_BYTES = 20_000
 TITLE_BYTES = 300
 SUMMARY_CHARACTERS = 80
-
-COMMANDS = ("help", "new", "stop", "status", "whoami", "userid", "groupid", "health")
 
 
 def notice_card(

@@ -80,6 +80,7 @@ class Texts:
     expired_body: str
     too_long_title: str
     too_long: str  # {size} {limit}
+    queue_full_title: str
     queue_full: str  # {count}
     neutral_title: str
     neutral_body: str
@@ -104,6 +105,7 @@ class Texts:
     error_agent_limit: str
     error_shutdown: str
     error_storage: str
+    error_folder: str
 
     # Commands
     help_title: str
@@ -115,6 +117,10 @@ class Texts:
     command_new: str
     command_stop: str
     command_status: str
+    command_sessions: str
+    command_resume: str
+    command_cd: str
+    command_usage: str
     command_whoami: str
     command_userid: str
     command_groupid: str
@@ -122,8 +128,8 @@ class Texts:
     unknown_command: str  # {command}
     unknown_command_nearest: str  # {command} {nearest}
     new_done: str
+    new_in_topic: str
     new_nothing: str
-    new_while_running: str
     stop_done: str
     stop_nothing: str
     whoami_title: str
@@ -137,6 +143,40 @@ class Texts:
     groupid_private: str  # {chat_id}
     health_ok: str
     health_degraded: str  # {why}
+
+    # /sessions, /resume, /cd, /usage
+    sessions_title: str
+    sessions_none: str
+    sessions_hint: str
+    sessions_earlier: str  # {count}: earlier ones that are not listed
+    sessions_facts: str  # {turns} {tokens}
+    sessions_here: str  # marks the one that this place is in
+    sessions_unsaid: str
+    resume_how: str
+    resume_unknown: str  # {number}
+    resume_here: str  # {number}
+    resume_done: str  # {number} {words}
+    cd_nowhere: str
+    cd_here: str  # {folder}
+    cd_done: str  # {folder}
+    cd_outside: str  # {folder}
+    cd_missing: str  # {folder}
+    usage_title: str
+    usage_day: str
+    usage_month: str
+    usage_all: str
+    usage_facts: str  # {turns} {sessions} {tokens}
+
+    # The guide: the first card in a private chat, and in a group that the bot was added to
+    guide_title: str  # {name}
+    guide_private: str
+    guide_group: str
+    guide_topics: str
+    guide_commands: str
+
+    # The short message at the end of a long answer
+    notify_done: str  # {what} {duration}
+    notify_failed: str  # {what} {duration}
 
     # /status
     status_title: str

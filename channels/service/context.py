@@ -21,7 +21,6 @@ class Preferences:
     language: str = "zh"
     agent: str = "demo"
     admins: frozenset[UserId] = frozenset()
-    cwd: str = ""
     max_running: int = 8
     time_limit_s: float = 1800.0
     drain_s: float = 20.0
@@ -30,6 +29,10 @@ class Preferences:
     replay_pending: bool = True
     replay_interrupted: str = "ask"  # ask | off
     recalled: str = "stop"  # stop | answer
+    base_dir: str = ""  # below which workspaces lie
+    worktrees: bool = False
+    notify_after_s: float = 60.0  # 0: never
+    route_ttl_ms: int = 0  # 0: never
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections import defaultdict
 
+from channels.cards.conversation import expired_card, queue_full_card
 from channels.cards.notice import notice_card
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
@@ -19,8 +20,9 @@ from channels.rules.command import parse
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.rules.retry import backoff_ms
-from channels.rules.routing import is_addressed
+from channels.rules.routing import takes_commands
 from channels.rules.turn import Phase, View
+from channels.rules.workspace import workspace_path
 from channels.service.commands import Commands
 from channels.service.context import Context
 from channels.service.delivery import Delivery
@@ -102,12 +104,7 @@ class Dispatch:
         if row.attempts >= ATTEMPTS_AT_MOST or leftover:
             return False  # not before its attempt is committed
         message = self._message(row)
-        return self._addressed(message) and parse(message.text) is not None
-
-    def _addressed(self, message: Message) -> bool:
-        """Commands need the bot's name in groups, except inside a topic."""
-        envelope = message.envelope
-        return envelope.chat_type == "p2p" or is_addressed(message, self._context.policy) or bool(envelope.thread_id)
+        return takes_commands(message, self._context.policy) and parse(message.text) is not None
 
     async def _decide(self, row: InboxRow, command: bool) -> bool:
         """Decide one row; False when it has to wait."""
@@ -117,7 +114,7 @@ class Dispatch:
             return True
         await self._count_leftover(row)
         message = self._message(row)
-        found = parse(message.text) if command or self._addressed(message) else None
+        found = parse(message.text) if command or takes_commands(message, context.policy) else None
         if found is not None:
             decided: Decided | NotYet | Held = await self._commands.carry_out(found, message)
         else:
@@ -153,22 +150,24 @@ class Dispatch:
     def _admission(self, message: Message) -> Admission:
         """Fresh ids and drawings, in case this message gets a turn."""
         context, preferences = self._context, self._context.preferences
-        words = texts(preferences.language)
-        turn_id = TurnId(context.ids.new("turn"))
+        turn_id, envelope = TurnId(context.ids.new("turn")), message.envelope
         view = View(turn_id, agent=preferences.agent)
         thinking = reply_cards(view, preferences.language)[0]
         waiting = reply_cards(View(turn_id, phase=Phase.WAITING, agent=preferences.agent), preferences.language)[0]
-        expired = notice_card(words.expired_title, words.expired_body, template="grey", language=preferences.language)
+        envelope = message.envelope
+        expired = expired_card(preferences.language)
+        queue_full = queue_full_card(preferences.language, context.policy.queue_limit)
         return Admission(
             turn_id=turn_id,
             session_id=SessionId(context.ids.new("session")),
             uuids=context.uuids(UUIDS_PER_ADMISSION),
             agent=preferences.agent,
-            cwd=preferences.cwd,
+            cwd=workspace_path(preferences.base_dir, envelope.chat_type, envelope.chat_id, envelope.sender.user_id),
             thinking=Drawing(thinking.json, thinking.text),
             waiting=Drawing(waiting.json, waiting.text),
             expired=Drawing(expired.json, expired.text),
             message_json=message_json(message),
+            queue_full=Drawing(queue_full.json, queue_full.text),
         )
 
     async def _put_off(self, row: InboxRow) -> None:

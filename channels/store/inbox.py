@@ -107,6 +107,11 @@ UPDATE inbox SET attempts = attempts + 1, due_at = :due_at WHERE message_id = :m
 CLEAR_PAYLOADS = "UPDATE inbox SET payload = NULL WHERE terminal_at < :before AND payload IS NOT NULL"
 TURN_OF_MESSAGE = "SELECT turn FROM inbox WHERE message_id = :message_id"
 COUNT_BY_STATE = "SELECT state, count(*), min(received_at) FROM inbox WHERE terminal_at IS NULL GROUP BY state"
+IS_UNSETTLED = "SELECT 1 FROM inbox WHERE conversation = :conversation AND terminal_at IS NULL LIMIT 1"
+COUNT_BOT_ANSWERS = """
+SELECT count(*) FROM inbox WHERE chat_id = :chat_id AND sender_user_id = '' AND received_at >= :since
+AND turn IS NOT NULL
+"""
 INSERT_EVENT = """
 INSERT INTO events (event_id, kind, subject, outcome, at) VALUES (:event_id, :kind, :subject, :outcome, :now)
 ON CONFLICT (event_id) DO NOTHING
@@ -346,6 +351,17 @@ def turn_of(tx: Tx, message_id: MessageId) -> TurnId | None:
 def waiting(tx: Tx) -> dict[str, tuple[int, int]]:
     """Open rows by state: (how many, received when at the earliest)."""
     return {state: (count, oldest) for state, count, oldest in tx.rows(COUNT_BY_STATE)}
+
+
+def is_unsettled(tx: Tx, conversation: ConversationKey) -> bool:
+    """Whether a message of this conversation still waits for its decision, its answer or a person."""
+    return tx.row(IS_UNSETTLED, {"conversation": conversation}) is not None
+
+
+def count_bot_answers(tx: Tx, chat_id: ChatId, since: int) -> int:
+    """How many messages of other bots in this chat got a turn since then."""
+    row = tx.row(COUNT_BOT_ANSWERS, {"chat_id": chat_id, "since": since})
+    return int(row[0]) if row else 0
 
 
 def record_event(tx: Tx, event_id: EventId, kind: str, subject: str, outcome: str, now: int) -> bool:

@@ -15,6 +15,7 @@ RAISE_FLOOR = "UPDATE meta SET clock_floor = max(clock_floor, :now) WHERE one = 
 SET_ALIVE = "UPDATE meta SET last_alive_at = :at WHERE one = 1"
 NEXT_EPOCH = "SELECT max(coalesce(max(epoch), 0), :above) + 1 FROM owners"
 INSERT_OWNER = "INSERT INTO owners (epoch, booted_at, version) VALUES (:epoch, :now, :version)"
+SELECT_BOOTED = "SELECT max(booted_at) FROM owners"
 SELECT_EPOCH = "SELECT coalesce(max(epoch), 0) FROM owners"
 
 
@@ -69,3 +70,9 @@ def current_epoch(tx: Tx) -> OwnerEpoch:
     row = tx.row(SELECT_EPOCH)
     assert row is not None
     return OwnerEpoch(row[0])
+
+
+def booted_at(tx: Tx) -> int:
+    """When this boot took the file over."""
+    row = tx.row(SELECT_BOOTED)
+    return int(row[0]) if row and row[0] is not None else 0

@@ -6,18 +6,33 @@ from typing import Any
 from channels.ids import ChatId, ClaimKey, ConversationKey, MessageId, OwnerEpoch, SessionId, TurnId, UserId
 from channels.store.tx import Tx
 
-_ROUTE = "key, session_id, chat_id, chat_type, sender_user_id, workspace_path, card_message_id, last_activity_at"
+_ROUTE = (
+    "key, session_id, chat_id, chat_type, sender_user_id, workspace_path, card_message_id, last_activity_at,"
+    " session_dir, worktree_branch"
+)
 SELECT_ROUTE = f"SELECT {_ROUTE} FROM routes WHERE key = :key"
 SELECT_ROUTE_OF_SESSION = f"""
 SELECT {_ROUTE} FROM routes WHERE session_id = :session_id ORDER BY key LIKE 'chat:%', last_activity_at DESC LIMIT 1
 """
 PUT_ROUTE = """
-INSERT INTO routes (key, session_id, chat_id, chat_type, sender_user_id, workspace_path, session_dir,
+INSERT INTO routes (key, session_id, chat_id, chat_type, sender_user_id, workspace_path, session_dir, worktree_branch,
                     card_message_id, created_at, last_activity_at)
-VALUES (:key, :session_id, :chat_id, :chat_type, :sender_user_id, :workspace_path, :workspace_path,
+VALUES (:key, :session_id, :chat_id, :chat_type, :sender_user_id, :workspace_path, :session_dir, :worktree_branch,
         :card_message_id, :now, :now)
-ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, card_message_id = excluded.card_message_id,
+ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, sender_user_id = excluded.sender_user_id,
+                                workspace_path = excluded.workspace_path, session_dir = excluded.session_dir,
+                                worktree_branch = excluded.worktree_branch, card_message_id = excluded.card_message_id,
                                 last_activity_at = excluded.last_activity_at
+"""
+SET_FOLDER = """
+UPDATE routes SET session_dir = :session_dir, worktree_branch = :worktree_branch WHERE session_id = :session_id
+"""
+SELECT_STALE = (
+    f"SELECT {_ROUTE} FROM routes WHERE last_activity_at < :before ORDER BY last_activity_at, key LIMIT :limit"
+)
+DELETE_STALE = "DELETE FROM routes WHERE key = :key AND last_activity_at < :before"
+PUT_TOMBSTONE = """
+INSERT INTO expired_routes (thread_id, expired_at) VALUES (:key, :now) ON CONFLICT (thread_id) DO NOTHING
 """
 TOUCH_ROUTE = """
 UPDATE routes SET last_activity_at = :now, card_message_id = coalesce(:card_message_id, card_message_id)
@@ -45,6 +60,9 @@ DELETE_CLAIM = "DELETE FROM establishing WHERE message_id = :message_id"
 REOWN_CLAIMS = "UPDATE establishing SET owner_epoch = :epoch, due_at = :due_at WHERE owner_epoch < :epoch"
 
 
+CHAT_KEYS = "chat:"
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     key: ConversationKey
@@ -55,6 +73,13 @@ class Route:
     workspace_path: str
     card_message_id: MessageId | None
     last_activity_at: int
+    session_dir: str | None = None  # where the session works; None: in its workspace
+    worktree_branch: str | None = None
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether this is a topic, which gets a tombstone; a chat outside topics has none."""
+        return not self.key.startswith(CHAT_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +113,8 @@ def find_route_of_session(tx: Tx, session_id: SessionId) -> Route | None:
 
 
 def put_route(tx: Tx, route: Route, now: int) -> None:
-    """The conversation's route; a chat route that exists is pointed at the newer session."""
+    """The conversation's route; one that exists is pointed at this session. Raises sqlite3.IntegrityError under a
+    tombstone."""
     tx.execute(
         PUT_ROUTE,
         {
@@ -98,6 +124,8 @@ def put_route(tx: Tx, route: Route, now: int) -> None:
             "chat_type": route.chat_type,
             "sender_user_id": route.sender_user_id,
             "workspace_path": route.workspace_path,
+            "session_dir": route.session_dir or route.workspace_path,
+            "worktree_branch": route.worktree_branch,
             "card_message_id": route.card_message_id,
             "now": now,
         },
@@ -110,6 +138,26 @@ def touch_route(
     """Activity on a route that still points at this session."""
     values = {"key": key, "session_id": session_id, "card_message_id": card_message_id, "now": now}
     return tx.execute(TOUCH_ROUTE, values) == 1
+
+
+def set_folder(tx: Tx, session_id: SessionId, path: str, branch: str | None) -> int:
+    """Every conversation of this session works there."""
+    return tx.execute(SET_FOLDER, {"session_id": session_id, "session_dir": path, "worktree_branch": branch})
+
+
+def stale_routes(tx: Tx, before: int, limit: int) -> list[Route]:
+    """Routes without activity since then, the oldest first."""
+    return [Route(*row) for row in tx.rows(SELECT_STALE, {"before": before, "limit": limit})]
+
+
+def delete_stale(tx: Tx, key: ConversationKey, before: int) -> bool:
+    """Guarded: False when there was activity after all."""
+    return tx.execute(DELETE_STALE, {"key": key, "before": before}) == 1
+
+
+def put_tombstone(tx: Tx, key: ConversationKey, now: int) -> None:
+    """This topic never gets a session again."""
+    tx.execute(PUT_TOMBSTONE, {"key": key, "now": now})
 
 
 def delete_route(tx: Tx, key: ConversationKey) -> bool:

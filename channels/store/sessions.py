@@ -1,7 +1,7 @@
 """Tables `sessions` and `session_events`: the numbered, append-only log of each session. Stats are folded from it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,23 @@ AND kind IN ('user/message', 'assistant/message') ORDER BY number DESC LIMIT :li
 """
 HAS_ENDED = "SELECT 1 FROM session_events WHERE turn_id = :turn_id AND kind = 'turn/end'"
 SELECT_USAGE = "SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'usage' ORDER BY number"
+SELECT_FOLDER = """
+SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'working-directory/change'
+ORDER BY number DESC LIMIT 1
+"""
+SELECT_OF_PLACE = """
+SELECT session_id, chat_id, chat_type, user_id, agent, cwd, created_at FROM sessions
+WHERE chat_id = :chat_id AND user_id = :user_id ORDER BY created_at, session_id
+"""
+SELECT_FIRST_SAID = """
+SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'user/message' ORDER BY number LIMIT 1
+"""
+SUM_OF_TURNS = """
+SELECT count(*), coalesce(sum(json_extract(body, '$.input_tokens')), 0),
+       coalesce(sum(json_extract(body, '$.output_tokens')), 0),
+       coalesce(sum(json_extract(body, '$.cached_tokens')), 0), count(DISTINCT session_id)
+FROM session_events WHERE kind = 'usage' AND turn_id IN (SELECT value FROM json_each(:turn_ids))
+"""
 COUNT_SESSIONS = "SELECT count(*) FROM sessions"
 
 
@@ -50,6 +67,25 @@ class LogEntry:
     turn_id: TurnId | None
     at: int
     body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where a session works: a path, and the branch where it is a Git worktree."""
+
+    path: str
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was used: answers, tokens, and in how many sessions."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    sessions: int = 0
 
 
 def _entry(row: tuple[Any, ...]) -> LogEntry:
@@ -77,6 +113,32 @@ def insert_session(tx: Tx, session: Session, now: int) -> None:
 def find_session(tx: Tx, session_id: SessionId) -> Session | None:
     row = tx.row(SELECT_SESSION, {"session_id": session_id})
     return Session(*row) if row else None
+
+
+def find_folder(tx: Tx, session: Session) -> Folder:
+    """Where this session works: the last change in its log, else its workspace."""
+    row = tx.row(SELECT_FOLDER, {"session_id": session.session_id})
+    if row is None:
+        return Folder(session.cwd)
+    body = json.loads(row[0])
+    return Folder(body["folder"], body.get("branch"))
+
+
+def set_folder(tx: Tx, session_id: SessionId, folder: Folder, now: int) -> None:
+    """From here on this session works there."""
+    body = {"folder": folder.path, "branch": folder.branch}
+    append(tx, session_id, "working-directory/change", None, body, now)
+
+
+def sessions_of_place(tx: Tx, chat_id: ChatId, user_id: UserId) -> list[Session]:
+    """All sessions that a person has begun in a chat, the oldest first: their numbers never change."""
+    return [Session(*row) for row in tx.rows(SELECT_OF_PLACE, {"chat_id": chat_id, "user_id": user_id})]
+
+
+def first_said(tx: Tx, session_id: SessionId) -> str | None:
+    """What a session began with; None while nothing was said."""
+    row = tx.row(SELECT_FIRST_SAID, {"session_id": session_id})
+    return str(json.loads(row[0])["text"]) if row else None
 
 
 def append(
@@ -107,6 +169,12 @@ def sum_usage(tx: Tx, session_id: SessionId) -> tuple[int, int, int, int]:
     bodies = [json.loads(row[0]) for row in tx.rows(SELECT_USAGE, {"session_id": session_id})]
     totals = [sum(int(body[name]) for body in bodies) for name in ("input_tokens", "output_tokens", "cached_tokens")]
     return len(bodies), totals[0], totals[1], totals[2]
+
+
+def usage_of_turns(tx: Tx, turn_ids: Iterable[TurnId]) -> Usage:
+    """What these turns have used, folded from the logs of all sessions they stand in."""
+    row = tx.row(SUM_OF_TURNS, {"turn_ids": json.dumps(list(turn_ids))})
+    return Usage(*row) if row else Usage()
 
 
 def count_sessions(tx: Tx) -> int:

@@ -55,6 +55,7 @@ UPDATE inflight_cards SET sequence = sequence + :count WHERE turn_id = :turn_id 
 SELECT_SEQUENCE = "SELECT sequence FROM inflight_cards WHERE turn_id = :turn_id AND segment = :segment"
 LEAP_SEQUENCES = "UPDATE inflight_cards SET sequence = sequence + :count, unsure = 1"
 TURN_OF_CARD = "SELECT turn_id FROM inflight_cards WHERE message_id = :message_id"
+SELECT_STALE = "SELECT turn_id FROM inflight WHERE started_at < :before ORDER BY started_at LIMIT :limit"
 COUNT_INFLIGHT = "SELECT count(*) FROM inflight"
 
 MESSAGE_LIMIT_BYTES = 262_144
@@ -159,6 +160,11 @@ def count_start(tx: Tx, turn_id: TurnId) -> None:
 
 def delete_snapshot(tx: Tx, turn_id: TurnId) -> None:
     tx.execute(DELETE_INFLIGHT, {"turn_id": turn_id})
+
+
+def stale_snapshots(tx: Tx, before: int, limit: int) -> list[TurnId]:
+    """Turns whose snapshot was begun before that moment, the oldest first."""
+    return [TurnId(row[0]) for row in tx.rows(SELECT_STALE, {"before": before, "limit": limit})]
 
 
 def count_snapshots(tx: Tx) -> int:

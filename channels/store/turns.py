@@ -21,14 +21,21 @@ SELECT_OPEN_OF_SESSION = f"""
 SELECT {_TURN} FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') ORDER BY seq
 """
 SELECT_RUNNABLE = f"""
-SELECT {_TURN} FROM turns AS mine WHERE state = 'queued' AND owner_epoch = :owner_epoch AND NOT EXISTS (
-  SELECT 1 FROM turns AS other WHERE other.session_id = mine.session_id AND other.state IN ('queued', 'entered')
-  AND other.seq < mine.seq) ORDER BY seq LIMIT :limit
+WITH ready AS (
+  SELECT * FROM turns AS mine WHERE state = 'queued' AND owner_epoch = :owner_epoch AND NOT EXISTS (
+    SELECT 1 FROM turns AS other WHERE other.session_id = mine.session_id AND other.state IN ('queued', 'entered')
+    AND other.seq < mine.seq))
+SELECT {_TURN} FROM ready
+ORDER BY row_number() OVER (PARTITION BY sender_user_id ORDER BY seq)
+       + (SELECT count(*) FROM turns AS running WHERE running.state = 'entered'
+          AND running.sender_user_id IS ready.sender_user_id), seq LIMIT :limit
 """
+COUNT_WAITING = "SELECT count(*) FROM turns WHERE session_id = :session_id AND state = 'queued'"
 SELECT_OPEN_OF_PERSON = f"""
 SELECT {_TURN} FROM turns WHERE sender_user_id = :user_id AND state IN ('queued', 'entered')
 ORDER BY state = 'entered' DESC, seq DESC
 """
+SELECT_IDS_OF_PERSON = "SELECT turn_id FROM turns WHERE sender_user_id = :user_id AND queued_at >= :since"
 HAS_WAITED = """
 SELECT 1 FROM turns AS mine JOIN turns AS other ON other.session_id = mine.session_id AND other.seq < mine.seq
 WHERE mine.turn_id = :turn_id AND (other.ended_at IS NULL OR other.ended_at >= mine.queued_at) LIMIT 1
@@ -124,8 +131,15 @@ def find_turn_by_cause(tx: Tx, cause: str, cause_id: str) -> Turn | None:
 
 
 def runnable_turns(tx: Tx, epoch: OwnerEpoch, limit: int) -> list[Turn]:
-    """The first queued turn of every session that has none entered, oldest first."""
+    """The first queued turn of every session that has none entered. Round robin by person: who has fewer turns running
+    or before this one in the list comes first, then who came first, so that nobody waits for all of another's."""
     return [_turn(row) for row in tx.rows(SELECT_RUNNABLE, {"owner_epoch": epoch, "limit": limit})]
+
+
+def count_waiting(tx: Tx, session_id: SessionId) -> int:
+    """How many turns of this session are queued."""
+    row = tx.row(COUNT_WAITING, {"session_id": session_id})
+    return int(row[0]) if row else 0
 
 
 def unknown_turns(tx: Tx, limit: int) -> list[Turn]:
@@ -140,6 +154,11 @@ def open_turns_of_session(tx: Tx, session_id: SessionId) -> list[Turn]:
 def open_turns_of_person(tx: Tx, user_id: UserId) -> list[Turn]:
     """Running turns first, then waiting ones, newest first."""
     return [_turn(row) for row in tx.rows(SELECT_OPEN_OF_PERSON, {"user_id": user_id})]
+
+
+def turns_of_person(tx: Tx, user_id: UserId, since: int) -> list[TurnId]:
+    """Every turn that stood for this person since then."""
+    return [TurnId(row[0]) for row in tx.rows(SELECT_IDS_OF_PERSON, {"user_id": user_id, "since": since})]
 
 
 def has_waited(tx: Tx, turn_id: TurnId) -> bool:

@@ -8,6 +8,7 @@ from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, T
 from channels.rules import gathering, intents, routing
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
+from channels.rules.workspace import topic_folder, topic_of
 from channels.store import inbox, missed_batches, outbox, routes, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
 from channels.store.tx import Tx
@@ -30,6 +31,7 @@ class Admission:
     waiting: Drawing
     expired: Drawing
     message_json: str
+    queue_full: Drawing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def decide_message(
     if not inbox.is_head(tx, row):
         return NotYet("order")
     waiting, waited = inbox.gathering(tx, row), verdict == "gathering"
-    facts = _facts(tx, message)
+    facts = _facts(tx, message, policy, now)
     if not waited and message.envelope.sender.kind == "user":
         until = gathering.hold_until(message.envelope.message_type, row.received_at, now, waiting, policy.windows)
         facts = replace(facts, hold_until_ms=until)
@@ -128,12 +130,14 @@ def claim_key(message: Message) -> ClaimKey:
     return ClaimKey(f"{message.envelope.chat_id}:{message.envelope.sender.user_id}")
 
 
-def _facts(tx: Tx, message: Message) -> routing.Facts:
+def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routing.Facts:
     envelope = message.envelope
     thread = routes.find_route(tx, envelope.conversation) if envelope.thread_id else None
     chat = routes.find_route(tx, envelope.chat_key)
     of_root = routes.claim_of_message(tx, envelope.root_id) if envelope.root_id else None
     of_sender = routes.claim_of_key(tx, claim_key(message))
+    place = thread or (chat if envelope.thread_id is None else None)
+    by_bot = envelope.sender.kind != "user"
     return routing.Facts(
         recalled=inbox.is_recalled(tx, envelope.message_id),
         tombstoned=bool(envelope.thread_id) and routes.is_tombstoned(tx, envelope.conversation),
@@ -142,17 +146,20 @@ def _facts(tx: Tx, message: Message) -> routing.Facts:
         claim_of_root=of_root.message_id if of_root else None,
         asked_for=missed_batches.was_handled(tx, envelope.message_id),
         claim_of_sender=of_sender.message_id if of_sender else None,
+        waiting=turns.count_waiting(tx, place.session_id) if place else 0,
+        bot_answers=inbox.count_bot_answers(tx, envelope.chat_id, now - policy.bot_window_ms) if by_bot else 0,
     )
 
 
 def _refuse(tx: Tx, message: Message, reason: str, admission: Admission, now: int) -> Decided:
     envelope = message.envelope
     inbox.set_terminal(tx, envelope.message_id, "refused", reason, now)
+    full = admission.queue_full if reason == "queue_full" else None
     card = intents.notice(
         "refused",
         envelope.chat_id,
         envelope.message_id,
-        admission.expired,
+        full or admission.expired,
         admission.uuids[0],
         in_thread=envelope.thread_id is not None,
     )
@@ -172,6 +179,9 @@ def _start(tx: Tx, message: Message, in_thread: bool, admission: Admission, epoc
         admission.cwd,
     )
     sessions.insert_session(tx, session, now)
+    if in_thread and session.cwd:
+        folder = sessions.Folder(topic_folder(session.cwd, topic_of(envelope)))
+        sessions.set_folder(tx, session.session_id, folder, now)
     decided = _admit(tx, message, admission.session_id, None, in_thread, admission, epoch, now)
     routes.open_claim(
         tx,
@@ -246,12 +256,17 @@ def answer_command(
     drawing: Drawing,
     uuid: SendUuid,
     now: int,
+    *,
+    expired: Drawing | None = None,
 ) -> Decided:
-    """A command was carried out: its answer is an intent, its row is done."""
+    """A command was carried out: its answer is an intent, its row is done. `expired`: what it gets instead in a topic
+    that has expired, where it needs a session."""
     envelope = message.envelope
-    if not inbox.set_terminal(tx, envelope.message_id, "done", verdict, now):
+    refused = expired is not None and routes.is_tombstoned(tx, envelope.conversation)
+    state, verdict = ("refused", "expired") if refused else ("done", verdict)
+    if not inbox.set_terminal(tx, envelope.message_id, state, verdict, now):
         return Decided("decided_before")
-    in_thread = envelope.thread_id is not None
-    card = intents.notice("answer", envelope.chat_id, envelope.message_id, drawing, uuid, in_thread=in_thread)
+    in_thread, shown = envelope.thread_id is not None, expired if refused and expired is not None else drawing
+    card = intents.notice("answer", envelope.chat_id, envelope.message_id, shown, uuid, in_thread=in_thread)
     outbox.add_intents(tx, [card], now)
     return Decided(verdict, lanes=(card.lane,))

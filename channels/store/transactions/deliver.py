@@ -246,8 +246,18 @@ def _put_route(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: 
     key = ConversationKey(thread_id) if thread_id else chat_key(snapshot.chat_type, snapshot.chat_id, user)
     if routes.is_tombstoned(tx, key):
         return False
+    folder = sessions.find_folder(tx, session)
     route = routes.Route(
-        key, session.session_id, snapshot.chat_id, snapshot.chat_type, user, session.cwd, message_id, now
+        key=key,
+        session_id=session.session_id,
+        chat_id=snapshot.chat_id,
+        chat_type=snapshot.chat_type,
+        sender_user_id=user,
+        workspace_path=session.cwd,
+        card_message_id=message_id,
+        last_activity_at=now,
+        session_dir=folder.path,
+        worktree_branch=folder.branch,
     )
     routes.put_route(tx, route, now)
     if message_id is not None:  # until then the reply may be sent again, and must be sent to the same place
