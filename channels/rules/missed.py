@@ -124,7 +124,7 @@ class Pages:
         return fresh
 
     def _start_anew(self) -> None:
-        if not self._ranged or self._skipped and not self._fruitful:
+        if not self._ranged or (self._skipped and not self._fruitful):
             self.ended, self.cut_short = True, not self._ranged
             return
         self._skipped = not self._fruitful  # nothing new from the newest moment on: one more try behind it
