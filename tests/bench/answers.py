@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.bench.contestants import Ring, say
 from tests.bench.figures import Figure, middle
-from tests.bench.processes import Stage, model
+from tests.bench.processes import Stage, model, model_alone_ms
 from tests.bench.sizes import Sizes
 from tests.bench.texts import LAST_WORDS, demo_text, model_text, question
 
@@ -76,7 +76,9 @@ def _model_answers(ring: Ring, sizes: Sizes) -> Iterator[Figure]:
         asked, whole = "how are you", model_text("how are you", characters)
         _ask_for(ring.ours, asked, whole)  # the first one opens the connection to the model
         answers = [_ask_for(ring.ours, asked, whole) for _ in range(sizes.rounds)]
-    yield _whole_figure(f"whole text, openai agent, {characters} characters", answers, None, duration_ms)
+        alone_ms = middle(model_alone_ms(url, asked) for _ in range(sizes.rounds))
+    yield _whole_figure(f"whole text, openai agent, {characters} characters", answers, None, round(alone_ms))
+    yield Figure("the same answer read from the model alone", "ms", alone_ms)
 
 
 def _whole_figure(

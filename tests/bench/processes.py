@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ENDING_LIMIT_S = 40.0
+ENDING_LIMIT_S, CONNECT_LIMIT_S = 40.0, 90.0
 MODEL_PIECE_MS = 20
 
 
@@ -77,7 +78,7 @@ def bot(on: Stage, *command: str, log: Path) -> Iterator[Bot]:
         started_s = time.monotonic()
         with _python(*command, stdout=output, stderr=output) as process:
             try:
-                yield Bot(process, (on.call("connected") - started_s) * 1000)
+                yield Bot(process, (_connected_s(on, process) - started_s) * 1000)
             except RuntimeError:
                 _show_end_of(log)
                 raise
@@ -85,6 +86,15 @@ def bot(on: Stage, *command: str, log: Path) -> Iterator[Bot]:
                 process.terminate()
                 _end(process)
     on.call("left")
+
+
+def _connected_s(on: Stage, process: subprocess.Popen[str]) -> float:
+    """When the bot was connected; RuntimeError as soon as it has ended instead."""
+    limit_s = time.monotonic() + CONNECT_LIMIT_S
+    while process.poll() is None and time.monotonic() < limit_s:
+        if (at_s := on.call("connected", limit_s=1.0)) is not None:
+            return float(at_s)
+    raise RuntimeError("the bot did not connect")
 
 
 def _show_end_of(log: Path) -> None:
@@ -104,6 +114,16 @@ def model(characters: int, duration_ms: int) -> Iterator[str]:
         finally:
             process.terminate()
             _end(process)
+
+
+def model_alone_ms(url: str, asked: str) -> float:
+    """How long the model takes to say its answer to a client that only reads."""
+    body = json.dumps({"model": "fake", "stream": True, "messages": [{"role": "user", "content": asked}]})
+    request = urllib.request.Request(f"{url}/chat/completions", body.encode(), {"Content-Type": "application/json"})
+    started_s = time.monotonic()
+    with urllib.request.urlopen(request) as response:
+        response.read()
+    return (time.monotonic() - started_s) * 1000
 
 
 @contextmanager
