@@ -229,6 +229,7 @@ class Texts:
     reason_refused: str
     reason_unreachable: str
     reason_deep: str
+    reason_unknown: str
     read_quoted: str
     read_forwarded: str
     read_left_out: str  # {count}

@@ -17,6 +17,7 @@ from channels.rules.message import Message, Resource
 _KNOWN_TAGS = frozenset({"text", "a", "at", "emotion", "img", "media", "code_block", "hr", "md"})
 _PLACEHOLDER = re.compile(r"@_user_\d+")
 _AT_ALL = re.compile(r"@_all(?![A-Za-z0-9_])")
+_UNSUPPORTED = "[unsupported message]"  # what the normaliser makes of a type that it does not know
 _FAULTS = (TypeError, AttributeError, ValueError, LookupError, RecursionError)
 
 
@@ -34,6 +35,8 @@ def normalise(raw: str, bot_open_id: str) -> Message:
     content = _loaded(text(message, "content"))
     prepared, seen_bot = _prepared(envelope.message_type, content, bot_keys)
     words, resources = _normalised(message, mentions, prepared)
+    if words == _UNSUPPORTED and envelope.message_type != "text":
+        words, resources = "", (Resource("other", "", envelope.message_type),)
     return Message(
         envelope,
         _whole(words).strip(),

@@ -17,8 +17,8 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Something beside words: image, file, audio, video (to download); sticker, folder, location, share_chat,
-    share_user (named only; they have no key, a sticker and a folder have one that is good for nothing)."""
+    """Something beside words: image, file, audio, video (to download); sticker, folder (Feishu gives no bytes);
+    location, share_chat, share_user, other (only named, without a key)."""
 
     kind: str
     file_key: str

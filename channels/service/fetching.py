@@ -34,7 +34,7 @@ LATEST_MS = 253_402_300_799_000  # the end of year 9999
 READS_AT_MOST = 12  # calls for one question's quotes and forwards
 NOT_HANDED_OUT = 234043  # files of forwards and cards
 FILES = frozenset({"image", "file", "audio", "video"})
-WITHHELD = frozenset({"sticker", "folder"})
+NEVER_READ = {"sticker": "withheld", "folder": "withheld", "other": "unknown"}
 
 log = get_logger(__name__)
 
@@ -160,7 +160,7 @@ class Fetcher:
 
     async def _thing(self, message_id: MessageId, resource: Resource) -> Thing:
         if resource.kind not in FILES:
-            return Thing(resource.kind, resource.name, why="withheld" if resource.kind in WITHHELD else "")
+            return Thing(resource.kind, resource.name, why=NEVER_READ.get(resource.kind, ""))
         thing = Thing(resource.kind, resource.name, key=resource.file_key)
         if resource.file_key in self._things:
             return self._things[resource.file_key]
@@ -225,9 +225,10 @@ def _why(refusal: ApiRefused) -> str:
 
 def _named(resource: Resource) -> Thing:
     """A thing inside a forward: Feishu hands out none of its bytes."""
-    withheld = resource.kind in FILES or resource.kind in WITHHELD
-    name = file_name(resource.name, resource.kind) if withheld and resource.name else resource.name
-    return Thing(resource.kind, name, key=resource.file_key, why="withheld" if withheld else "")
+    if resource.kind not in FILES:
+        return Thing(resource.kind, resource.name, why=NEVER_READ.get(resource.kind, ""))
+    name = file_name(resource.name, resource.kind) if resource.name else ""
+    return Thing(resource.kind, name, key=resource.file_key, why="withheld")
 
 
 def _headed(read: Read, item: Item, names: dict[str, str]) -> Read:

@@ -28,6 +28,7 @@ from channels.rules.reading import Labels, Question, Read, Thing, compose, thing
 from channels.service.context import Context
 from channels.service.fetching import Fetcher, Tools
 from channels.service.people import People
+from channels.service.workspaces import Workspaces
 from channels.store.inbox import InboxRow
 from channels.store.snapshots import Snapshot
 from channels.store.transactions.prepare import Material, begin_preparing, read_material, save_prepared
@@ -52,8 +53,8 @@ class Prepared:
 class Preparing:
     """Prepares turns."""
 
-    def __init__(self, context: Context, limits: FileLimits) -> None:
-        self._context, self._limits = context, limits
+    def __init__(self, context: Context, workspaces: Workspaces, limits: FileLimits) -> None:
+        self._context, self._workspaces, self._limits = context, workspaces, limits
         gate = asyncio.Semaphore(DOWNLOADS_AT_ONCE)
         self._tools = Tools(context, People(context), limits, gate)
 
@@ -82,7 +83,8 @@ class Preparing:
             return Prepared(compose(said, self._labels))
         if not await context.database.run(begin_preparing, lease):
             return _plain(snapshot)
-        folder = Path(material.session.cwd or f"{context.preferences.base_dir}/sessions/{lease.session_id}")
+        placed = await self._workspaces.session_folder(lease.session_id)
+        folder = placed or Path(f"{context.preferences.base_dir}/sessions/{lease.session_id}")
         fetcher = Fetcher(self._tools, folder, snapshot.chat_type)
         messages = await self._newest(fetcher, messages, late, snapshot.chat_type)
         questions = [await fetcher.question(one, _quoted(one.envelope, material.first)) for one in messages]
@@ -149,7 +151,7 @@ def labels_of(words: Texts, limits: FileLimits) -> Labels:
             "other": words.thing_other,
         },
         reasons={
-            "too_large": words.reason_too_large.format(limit=f"{limits.largest_bytes / MEGABYTE:g} MB"),
+            "too_large": words.reason_too_large.format(limit=f"{limits.largest_bytes / MEGABYTE:.3g} MB"),
             "too_many": words.reason_too_many.format(limit=limits.most),
             "slow": words.reason_slow,
             "gone": words.reason_gone,
@@ -159,6 +161,7 @@ def labels_of(words: Texts, limits: FileLimits) -> Labels:
             "refused": words.reason_refused,
             "unreachable": words.reason_unreachable,
             "deep": words.reason_deep,
+            "unknown": words.reason_unknown,
         },
         quoted=words.read_quoted,
         forwarded=words.read_forwarded,
