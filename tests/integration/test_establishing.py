@@ -12,6 +12,7 @@ SESSIONS, TURNS = "SELECT count(*) FROM sessions", "SELECT count(*) FROM turns"
 SESSION_OF = "SELECT session_id FROM turns WHERE cause_id = :message_id"
 QUEUED_AT = "SELECT queued_at FROM turns WHERE cause_id = :message_id"
 REPLIED_AT = "SELECT min(ended_at) FROM outbox WHERE target = :message_id AND op = 'reply'"
+TRIED_AGAIN = "SELECT sum(attempts) FROM inbox"  # waiting is no failure
 CHAT = {"private": "chat", "group": "chat"}
 
 
@@ -26,6 +27,7 @@ async def test_two_first_messages_get_a_topic_each(house: House) -> None:
     assert house.replies(first)[0].thread_id != house.replies(second)[0].thread_id
     replied_at = await house.one(REPLIED_AT, message_id=first)
     assert await house.one(QUEUED_AT, message_id=second) >= replied_at
+    assert await house.one(TRIED_AGAIN) == 0
 
 
 async def test_two_first_messages_share_a_chat_route(open_house: OpenHouse) -> None:
@@ -36,6 +38,7 @@ async def test_two_first_messages_share_a_chat_route(open_house: OpenHouse) -> N
         house.assert_answered_once(message_id)
     assert (await house.one(SESSIONS), await house.one(TURNS)) == (1, 2)
     assert "one" in cards_seen.answer(house.card(house.replies(second)[0].message_id))
+    assert await house.one(TRIED_AGAIN) == 0
 
 
 async def test_a_topic_reply_may_overtake_the_route(house: House) -> None:
@@ -72,6 +75,17 @@ async def test_when_the_first_fails_the_second_goes_on(house: House, code: int) 
     await house.answered(second)
     house.assert_answered_once(second)
     assert house.replies(first) == []
+    assert await house.one("SELECT count(*) FROM establishing") == 0
+
+
+async def test_a_first_that_cannot_be_shown_frees_the_next_at_once(open_house: OpenHouse) -> None:
+    """Not when its turn is over at last."""
+    house = await open_house(agents={"demo": {"kind": "demo", "pace": 1.0}})
+    first, second = house.say("work 60 seconds"), house.say("two")
+    house.fault(f"POST */messages/{first}/reply", "error", code=230002, times=None)
+    await house.seen(lambda: house.has_ended(second))
+    state = "SELECT state FROM turns WHERE cause_id = :message_id"
+    assert await house.one(state, message_id=first) == "entered"
     assert await house.one("SELECT count(*) FROM establishing") == 0
 
 

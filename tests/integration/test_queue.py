@@ -115,6 +115,16 @@ async def test_stop_while_the_first_answer_is_coming(house: House) -> None:
     assert await house.one(OUTCOME, message_id=running) == "stopped"
 
 
+async def test_a_stop_reaches_an_agent_that_says_nothing(open_house: OpenHouse) -> None:
+    """It is told; waiting for its next word would take a minute."""
+    house = await open_house(agents={"demo": {"kind": "demo", "pace": 60.0}})
+    message_id = house.say("work 60 seconds")
+    await house.held(STATE, "entered", message_id=message_id)
+    await press_stop(house, message_id)
+    await house.answered(message_id)
+    assert await house.one(OUTCOME, message_id=message_id) == "stopped"
+
+
 async def test_somebody_else_may_not_stop_it(house: House) -> None:
     message_id = house.say("work 60 seconds", chat_id=GROUP, mention_bot=True)
     await house.held(STATE, "entered", message_id=message_id)
