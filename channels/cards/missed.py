@@ -32,28 +32,28 @@ def missed_card(language: str, batch_id: str, lines: Sequence[Line], *, state: s
         "handled": (words.missed_handled_title, "green"),
         "ignored": (words.missed_ignored_title, "grey"),
     }.get(state, (words.missed_title, "orange"))
-    lead = _lead(words, len(lines), state, decided_by)
+    lead = _lead(words, len(lines), state)
+    by = f'{words.missed_by} <person id="{decided_by}" style="normal"></person>' if decided_by else ""
     shown = lines[:LINES_SHOWN]
-    elements: list[Element] = [markdown(lead, "lead")]
+    elements: list[Element] = [markdown(" ".join(part for part in (lead, by) if part), "lead")]
     elements += [markdown(_line(line), f"message_{number}") for number, line in enumerate(shown, 1)]
     if len(lines) > len(shown):
         elements.append(small(words.missed_more.format(count=len(lines) - len(shown)), "more"))
     if state == "open":
         elements.append(button_row(_buttons(words, batch_id)))
-    said = [words.missed_lead.format(count=len(lines)), *(f"· {line.excerpt}" for line in shown)]
+    said = [lead, *(f"· {line.excerpt}" for line in shown)]
     text = "\n".join([title, *said])
     return finish(
         elements, text=text, summary=one_line(f"{title}: {said[0]}", SUMMARY_CHARACTERS), header=header(title, template)
     )
 
 
-def _lead(words: Texts, count: int, state: str, decided_by: str) -> str:
-    by = f' <person id="{decided_by}" style="normal"></person>' if decided_by else ""
+def _lead(words: Texts, count: int, state: str) -> str:
     match state:
         case "handled":
-            return words.missed_handled.format(count=count) + by
+            return words.missed_handled.format(count=count)
         case "ignored":
-            return words.missed_ignored.format(count=count) + by
+            return words.missed_ignored.format(count=count)
         case _:
             return words.missed_lead.format(count=count)
 

@@ -202,9 +202,10 @@ class Texts:
     missed_handle: str
     missed_ignore: str
     missed_handled_title: str
-    missed_handled: str  # {count}; who decided follows
+    missed_handled: str  # {count}
     missed_ignored_title: str
-    missed_ignored: str  # {count}; who decided follows
+    missed_ignored: str  # {count}
+    missed_by: str  # who decided follows
 
     # What an agent is given of a message beside its words; reasons stand in `read_not` and in `unread_note`
     thing_image: str

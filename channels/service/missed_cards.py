@@ -110,16 +110,15 @@ class MissedCards:
         return one_line(f"[{kind}] {names}".strip(), EXCERPT_CHARACTERS)
 
     def _drawing(self, view: BatchView) -> Drawing:
-        batch = view.batch
+        batch, among_others = view.batch, view.batch.chat_type == "group"
         lines = [
-            Line(one.sender_open_id if batch.chat_type == "group" else "", one.create_time, one.excerpt)
-            for one in view.messages
+            Line(one.sender_open_id if among_others else "", one.create_time, one.excerpt) for one in view.messages
         ]
         card = missed_card(
             self._context.preferences.language,
             batch.batch_id,
             lines,
             state=batch.state,
-            decided_by=batch.decided_by or "",
+            decided_by=(batch.decided_by or "") if among_others else "",
         )
         return Drawing(card.json, card.text)

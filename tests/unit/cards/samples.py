@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from channels.cards.card import Button, Card
+from channels.cards.missed import Line, missed_card
 from channels.cards.notice import help_card, neutral_card, notice_card, status_card
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
@@ -147,6 +148,24 @@ def _notices(language: str) -> dict[str, Card]:
     }
 
 
+def _missed(language: str) -> dict[str, Card]:
+    """The pending card of a group, undecided and decided, and the one of a private chat."""
+    said = {
+        "zh": ("昨天的构建为什么失败？", "把 <安装> 一节改一下", "[图片]"),
+        "en": ("why did the build fail?", "mend the <install> part", "[pictures]"),
+    }[language]
+    people = ("ou_alice", "ou_bob", "ou_alice")
+    times = (1_796_040_000_000, 1_796_043_600_000, 1_796_047_200_000)
+    lines = [Line(*one) for one in zip(people, times, said, strict=True)]
+    many = [Line("", times[0] + 60_000 * number, f"{number}. {said[0]}") for number in range(1, 25)]
+    return {
+        "open": missed_card(language, "batch_1", lines, state="open"),
+        "handled": missed_card(language, "batch_1", lines, state="handled", decided_by="ou_bob"),
+        "ignored": missed_card(language, "batch_1", lines, state="ignored", decided_by="ou_bob"),
+        "private_many": missed_card(language, "batch_2", many, state="open"),
+    }
+
+
 def _buttons(language: str) -> tuple[Button, ...]:
     return (Button(texts(language).button_continue, {"do": "continue", "turn": "turn_1"}, "primary"),)
 
@@ -159,4 +178,5 @@ def cards(language: str) -> dict[str, Card]:
         for number, card in enumerate(drawn, 1):
             out[f"reply_{name}" + (f"_{number}" if len(drawn) > 1 else "")] = card
     draw: Callable[[str], dict[str, Card]] = _notices
-    return out | {f"notice_{name}": card for name, card in draw(language).items()}
+    out |= {f"notice_{name}": card for name, card in draw(language).items()}
+    return out | {f"missed_{name}": card for name, card in _missed(language).items()}
