@@ -41,6 +41,11 @@ class Envelope:
     empty: bool = False
 
     @property
+    def known_chat_type(self) -> str:
+        """The chat's type as tables keep it: what Feishu does not name a private chat is a group."""
+        return self.chat_type if self.chat_type in ("p2p", "group") else "group"
+
+    @property
     def conversation(self) -> ConversationKey:
         """The thread, or the fallback key of this person in this chat."""
         return ConversationKey(self.thread_id) if self.thread_id else self.chat_key

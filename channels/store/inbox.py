@@ -1,4 +1,4 @@
-"""Tables `processed`, `inbox`, `events`, `cursors`: what came in, each thing once."""
+"""Tables `processed`, `inbox`, `events`: what came in, each thing once."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +18,6 @@ INSERT INTO inbox (message_id, conversation, chat_id, chat_type, sender_user_id,
 VALUES (:message_id, :conversation, :chat_id, :chat_type, :sender_user_id, :create_time, :now, :owner_epoch,
         :payload, :state, :verdict, :terminal_at, :origin)
 """
-MOVE_CURSOR = """
-INSERT INTO cursors (container, kind, create_time, message_id, chat_id, chat_type)
-VALUES (:container, :kind, :create_time, :message_id, :chat_id, :chat_type)
-ON CONFLICT (container) DO UPDATE SET create_time = excluded.create_time, message_id = excluded.message_id
-WHERE (excluded.create_time, excluded.message_id) > (cursors.create_time, cursors.message_id)
-"""
-SELECT_PLACES = """
-SELECT container, kind, chat_id, chat_type FROM cursors
-WHERE kind = :kind AND create_time >= :since ORDER BY create_time DESC, container LIMIT :limit
-"""
-FORGET_PLACES = "DELETE FROM cursors WHERE chat_id = :chat_id"
 IS_PROCESSED = "SELECT 1 FROM processed WHERE message_id = :message_id"
 SET_ACCEPTED = "UPDATE inbox SET state = 'accepted' WHERE message_id = :message_id AND state = 'asked'"
 SET_ASKED_TERMINAL = """
@@ -168,7 +157,7 @@ def insert_row(
             "message_id": envelope.message_id,
             "conversation": envelope.conversation,
             "chat_id": envelope.chat_id,
-            "chat_type": _chat_type(envelope),
+            "chat_type": envelope.known_chat_type,
             "sender_user_id": envelope.sender.user_id,
             "create_time": envelope.create_time_ms,
             "now": now,
@@ -180,40 +169,6 @@ def insert_row(
             "origin": origin,
         },
     )
-
-
-def move_cursor(tx: Tx, envelope: Envelope) -> None:
-    """The chat's (and thread's) newest seen message; it never moves back."""
-    places = [("chat", str(envelope.chat_id))]
-    if envelope.thread_id:
-        places.append(("thread", str(envelope.thread_id)))
-    for kind, container in places:
-        tx.execute(
-            MOVE_CURSOR,
-            {
-                "container": container,
-                "kind": kind,
-                "create_time": envelope.create_time_ms,
-                "message_id": envelope.message_id,
-                "chat_id": envelope.chat_id,
-                "chat_type": _chat_type(envelope),
-            },
-        )
-
-
-def recent_places(tx: Tx, kind: str, since_ms: int, limit: int) -> list[tuple[str, str, ChatId, str]]:
-    """Chats or threads that somebody wrote in since then, newest first: (container, kind, chat_id, chat_type)."""
-    return [
-        (container, kind, ChatId(chat_id), chat_type)
-        for container, kind, chat_id, chat_type in tx.rows(
-            SELECT_PLACES, {"kind": kind, "since": since_ms, "limit": limit}
-        )
-    ]
-
-
-def forget_places(tx: Tx, chat_id: ChatId) -> None:
-    """We are no longer in this chat: neither it nor its threads can be read."""
-    tx.execute(FORGET_PLACES, {"chat_id": chat_id})
 
 
 def is_processed(tx: Tx, message_id: MessageId) -> bool:
@@ -395,7 +350,3 @@ def forget(tx: Tx, processed_before: int, payloads_before: int, events_before: i
     touched = tx.execute(FORGET_PROCESSED, {"before": processed_before})
     touched += tx.execute(CLEAR_PAYLOADS, {"before": payloads_before})
     return touched + tx.execute(FORGET_EVENTS, {"before": events_before})
-
-
-def _chat_type(envelope: Envelope) -> str:
-    return envelope.chat_type if envelope.chat_type in ("p2p", "group") else "group"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from channels.ids import EventId, MessageId, OwnerEpoch
 from channels.rules import quarantine as rules
 from channels.rules.message import Envelope
-from channels.store import inbox, quarantine
+from channels.store import cursors, inbox, quarantine
 from channels.store.tx import Tx
 
 
@@ -28,7 +28,7 @@ def accept_message(
     if not inbox.register(tx, envelope.message_id, now):
         return Duplicate()
     inbox.insert_row(tx, envelope, payload, epoch, drop_reason, now)
-    inbox.move_cursor(tx, envelope)
+    cursors.move_cursor(tx, envelope)
     if drop_reason is None and is_from_before(tx, envelope):
         inbox.hold(tx, envelope.message_id)
     return Accepted(drop_reason)

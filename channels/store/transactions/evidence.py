@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import ChatId
-from channels.store import inbox, missed
+from channels.store import cursors, inbox, missed
 from channels.store.tx import Tx
 
 SENDERS = 50
@@ -25,7 +25,9 @@ def read_evidence(tx: Tx) -> Evidence:
     """From one moment; needs a file of the newest version."""
     senders = inbox.newest_senders(tx, SENDERS)
     groups = [place.chat_id for place in missed.groups(tx)]
-    groups += [chat_id for _, _, chat_id, chat_type in inbox.recent_places(tx, "chat", 0, 100) if chat_type == "group"]
+    groups += [
+        chat_id for _, _, chat_id, chat_type in cursors.recent_places(tx, "chat", 0, 100) if chat_type == "group"
+    ]
     return Evidence(
         group=groups[0] if groups else None,
         senders=len(senders),

@@ -9,7 +9,7 @@ from channels.rules import missed as rules
 from channels.rules.message import Message
 from channels.rules.missed import Answer, Ask, Leave, Surroundings
 from channels.rules.routing import Policy, drop_at_the_door
-from channels.store import inbox, missed, missed_batches, owners, routes
+from channels.store import cursors, inbox, missed, missed_batches, owners, routes
 from channels.store.missed import Gap, Place
 from channels.store.transactions.accept import Accepted, Duplicate, is_from_before
 from channels.store.tx import Tx
@@ -126,7 +126,7 @@ def _routed(tx: Tx, since_ms: int, limit: int) -> list[Place]:
 
 
 def _active(tx: Tx, kind: str, since_ms: int, limit: int) -> list[Place]:
-    return [Place(*found) for found in inbox.recent_places(tx, kind, since_ms, limit) if found[2]]
+    return [Place(*found) for found in cursors.recent_places(tx, kind, since_ms, limit) if found[2]]
 
 
 # What is found
@@ -144,7 +144,7 @@ def accept_missed(
         fate: rules.Fate = Leave(reason)
     else:
         fate = rules.sort_missed(message, surroundings(tx, message), sorting.policy, age_ms, sorting.window_ms)
-    inbox.move_cursor(tx, envelope)
+    cursors.move_cursor(tx, envelope)
     if is_from_before(tx, envelope) and (envelope.thread_id is not None or not isinstance(fate, Leave)):
         inbox.insert_row(tx, envelope, payload, epoch, None, now, origin="history")
         inbox.hold(tx, envelope.message_id)  # a restored file: history may have its answer, or a topic of ours
@@ -192,7 +192,7 @@ def lose_chat(tx: Tx, event_id: EventId, kind: str, chat_id: ChatId, now: int) -
     if not inbox.record_event(tx, event_id, kind, chat_id, "recorded", now):
         return False
     missed.forget_group(tx, chat_id)
-    inbox.forget_places(tx, chat_id)
+    cursors.forget_places(tx, chat_id)
     return True
 
 
