@@ -1,7 +1,6 @@
 """Pictures and files: kept in the session's folder, several at once as one question, what cannot be read is named."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,7 +130,7 @@ async def test_a_file_keeps_its_name_and_lies_in_the_sessions_folder(house: Hous
     message_id = send(house, "季度 report.pdf", b"%PDF-1.7")
     text, _ = await read_alone(house, message_id)
     assert text == "[file: inbox/季度 report.pdf]"
-    (path,) = Path(house.folder).rglob("inbox/*")
+    (path,) = house.folder.rglob("inbox/*")
     assert (path.name, path.read_bytes()) == ("季度 report.pdf", b"%PDF-1.7")
     assert path.parent.parent.is_relative_to(house.folder / "workspace")
 
@@ -140,7 +139,7 @@ async def test_a_file_keeps_its_name_and_lies_in_the_sessions_folder(house: Hous
     "name", ["../../../evil.txt", "/etc/passwd", "a\x00b", "..", "CON", "\u202etxt.exe", "x" * 300 + ".txt", ".bashrc"]
 )
 async def test_a_hostile_name_stays_in_the_folder(house: House, name: str) -> None:
-    before = {path for path in house.folder.parent.rglob("*")}
+    before = set(house.folder.parent.rglob("*"))
     message_id = send(house, name, b"data")
     await read_alone(house, message_id)
     made = {path for path in house.folder.parent.rglob("*") if path.is_file()} - before
@@ -342,4 +341,5 @@ async def test_the_log_names_the_files(house: House) -> None:
     await read_alone(house, message_id)
     body = json.loads(await house.one("SELECT body FROM session_events WHERE kind = 'user/message'"))
     (file,) = body["files"]
-    assert (file["kind"], file["name"], Path(file["path"]).read_bytes()) == ("file", "a.txt", b"data")
+    assert (file["kind"], file["name"]) == ("file", "a.txt")
+    assert [str(path) for path in house.folder.rglob("inbox/*")] == [file["path"]]
