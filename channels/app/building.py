@@ -34,6 +34,7 @@ from channels.service.repair import Repair
 from channels.service.standing import Standing
 from channels.service.stopping import Stopping
 from channels.service.turns import Turns
+from channels.service.workspaces import Workspaces
 from channels.store.database import Database
 from channels.store.tx import StatementHook
 
@@ -142,7 +143,8 @@ def assemble(
     book, connected = CardBook(), asyncio.Event()
     delivery = Delivery(context, book)
     stopping = Stopping(context, delivery.kick)
-    turns = Turns(context, Preparing(context, file_limits_from(settings)), book, delivery)
+    workspaces, preparing = Workspaces(context), Preparing(context, file_limits_from(settings))
+    turns = Turns(context, preparing, workspaces, book, delivery)
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     cards = MissedCards(context, delivery.kick)

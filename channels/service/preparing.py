@@ -28,7 +28,6 @@ from channels.rules.reading import Labels, Question, Read, Thing, compose, thing
 from channels.service.context import Context
 from channels.service.fetching import Fetcher, Tools
 from channels.service.people import People
-from channels.service.workspaces import Workspaces
 from channels.store.inbox import InboxRow
 from channels.store.snapshots import Snapshot
 from channels.store.transactions.prepare import Material, begin_preparing, read_material, save_prepared
@@ -53,13 +52,13 @@ class Prepared:
 class Preparing:
     """Prepares turns."""
 
-    def __init__(self, context: Context, workspaces: Workspaces, limits: FileLimits) -> None:
-        self._context, self._workspaces, self._limits = context, workspaces, limits
+    def __init__(self, context: Context, limits: FileLimits) -> None:
+        self._context, self._limits = context, limits
         gate = asyncio.Semaphore(DOWNLOADS_AT_ONCE)
         self._tools = Tools(context, People(context), limits, gate)
 
-    async def prepare(self, lease: Lease, snapshot: Snapshot | None) -> Prepared:
-        """What the agent of this turn is given."""
+    async def prepare(self, lease: Lease, snapshot: Snapshot | None, folder: Path | None) -> Prepared:
+        """What the agent of this turn is given; files are saved below `folder`, the session's own."""
         kept = _read_kept(snapshot)
         if kept is not None:
             return kept
@@ -68,13 +67,13 @@ class Preparing:
         if material is None or not material.rows or snapshot is None:
             return plain
         try:
-            return await self._prepare(lease, snapshot, material)
+            return await self._prepare(lease, snapshot, material, folder)
         except Exception:
             log.exception(LOOP_FAILED, loop="preparing", turn_id=lease.turn_id)
             words = texts(self._context.preferences.language)
             return replace(plain, unread=(f"{words.thing_message}: {words.error_internal}",))
 
-    async def _prepare(self, lease: Lease, snapshot: Snapshot, material: Material) -> Prepared:
+    async def _prepare(self, lease: Lease, snapshot: Snapshot, material: Material, folder: Path | None) -> Prepared:
         context = self._context
         messages = [normalise(row.payload, context.policy.bot_open_id) for row in material.rows]
         late = [row for row in material.rows if context.now() - row.received_at >= REREAD_AFTER_MS]
@@ -83,8 +82,7 @@ class Preparing:
             return Prepared(compose(said, self._labels))
         if not await context.database.run(begin_preparing, lease):
             return _plain(snapshot)
-        placed = await self._workspaces.session_folder(lease.session_id)
-        folder = placed or Path(f"{context.preferences.base_dir}/sessions/{lease.session_id}")
+        folder = folder or Path(f"{context.preferences.base_dir}/sessions/{lease.session_id}")
         fetcher = Fetcher(self._tools, folder, snapshot.chat_type)
         messages = await self._newest(fetcher, messages, late, snapshot.chat_type)
         questions = [await fetcher.question(one, _quoted(one.envelope, material.first)) for one in messages]

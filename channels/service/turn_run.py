@@ -12,17 +12,19 @@ from pathlib import Path
 from channels.agents.protocol import Agent, Said, TurnRequest
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
-from channels.logs import LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
+from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
 from channels.rules.agent_event import Ended, Outcome
 from channels.rules.turn import Phase, View, advance, finished
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.durably import commit_surely
+from channels.service.folders import OutsideWorkspace
 from channels.service.live_card import LiveCard
 from channels.service.preparing import Prepared, Preparing
 from channels.service.stopping import draw
 from channels.service.turn_log import TurnLog
+from channels.service.workspaces import Workspaces
 from channels.store.snapshots import Snapshot
 from channels.store.transactions.run import (
     Entered,
@@ -44,10 +46,19 @@ class TurnRun:
     """Runs one turn to its end. `end_early` may be called at any time."""
 
     def __init__(
-        self, context: Context, preparing: Preparing, book: CardBook, delivery: Delivery, lease: Lease
+        self,
+        context: Context,
+        preparing: Preparing,
+        workspaces: Workspaces,
+        book: CardBook,
+        delivery: Delivery,
+        lease: Lease,
     ) -> None:
         self._context, self._book, self._delivery, self._lease = context, book, delivery, lease
         self._preparing, self._prepared = preparing, Prepared("")
+        self._workspaces = workspaces
+        self._folder: Path | None = None
+        self._folder_lacks = False
         self._fetching: asyncio.Task[Prepared] | None = None
         self._log = TurnLog()
         self._early: Outcome | None = None
@@ -93,9 +104,7 @@ class TurnRun:
 
     async def _prepare(self, snapshot: Snapshot | None) -> Prepared | None:
         """What the agent is given; None when the turn was ended, or the service stops, meanwhile."""
-        self._fetching = asyncio.create_task(
-            self._preparing.prepare(self._lease, snapshot), name=f"prepare-{self._lease.turn_id}"
-        )
+        self._fetching = asyncio.create_task(self._fetch(snapshot), name=f"prepare-{self._lease.turn_id}")
         try:
             await asyncio.wait({self._fetching})
             return None if self._early is not None or self._fetching.cancelled() else self._fetching.result()
@@ -103,9 +112,21 @@ class TurnRun:
             self._fetching.cancel()
             self._fetching = None
 
+    async def _fetch(self, snapshot: Snapshot | None) -> Prepared:
+        """The folder first: files are saved into it. Without one the turn is entered all the same, and fails aloud."""
+        try:
+            self._folder = await self._workspaces.session_folder(self._lease.session_id)
+        except (OSError, OutsideWorkspace) as error:
+            log.error(FOLDER_REFUSED, turn_id=self._lease.turn_id, error=str(error))
+            self._folder_lacks = True
+        return await self._preparing.prepare(self._lease, snapshot, self._folder)
+
     async def _run_entered(self, entered: Entered) -> None:
         context, started = self._context, self._context.clock.monotonic()
         agent = context.agents.get(entered.session.agent) or context.agents[context.preferences.agent]
+        if self._folder_lacks:
+            self._view = finished(self._view, Outcome.FAILED, texts(context.preferences.language).error_folder)
+            return
         self._agent, self._view = agent, replace(self._view, agent=agent.name)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
@@ -115,6 +136,8 @@ class TurnRun:
             live.show(self._view)
         request = self._request(entered)
         self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
+        if self._early is not None:  # a stop that came while the turn was being entered
+            self.end_early(self._early)
         try:
             await self._watch(self._pump)
         finally:
@@ -128,7 +151,7 @@ class TurnRun:
             text=self._prepared.text,
             sender_user_id=entered.snapshot.sender_user_id,
             history=tuple(Said(role, said) for role, said in entered.history),
-            folder=Path(entered.session.cwd) if entered.session.cwd else None,
+            folder=self._folder,
             language=self._context.preferences.language,
             attachments=self._prepared.attachments,
         )

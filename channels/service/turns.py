@@ -10,6 +10,7 @@ from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.preparing import Preparing
 from channels.service.turn_run import TurnRun
+from channels.service.workspaces import Workspaces
 from channels.store import snapshots, turns
 from channels.store.transactions.run import Lease
 from channels.store.tx import Tx
@@ -22,8 +23,11 @@ log = get_logger(__name__)
 class Turns:
     """Starts turns as they become runnable, and ends them early when asked."""
 
-    def __init__(self, context: Context, preparing: Preparing, book: CardBook, delivery: Delivery) -> None:
-        self._context, self._preparing, self._book, self._delivery = context, preparing, book, delivery
+    def __init__(
+        self, context: Context, preparing: Preparing, workspaces: Workspaces, book: CardBook, delivery: Delivery
+    ) -> None:
+        self._context, self._preparing, self._workspaces = context, preparing, workspaces
+        self._book, self._delivery = book, delivery
         self._runs: dict[TurnId, TurnRun] = {}
         self._tasks: dict[SessionId, asyncio.Task[None]] = {}
         self._draining = False
@@ -74,7 +78,9 @@ class Turns:
             self._tasks[turn.session_id] = task
 
     async def _run(self, lease: Lease, snapshot: snapshots.Snapshot | None) -> None:
-        run = self._runs[lease.turn_id] = TurnRun(self._context, self._preparing, self._book, self._delivery, lease)
+        run = self._runs[lease.turn_id] = TurnRun(
+            self._context, self._preparing, self._workspaces, self._book, self._delivery, lease
+        )
         try:
             if lease.start_epoch > 1:  # an earlier boot may have died of it: count before touching it
                 await self._context.database.run(snapshots.count_start, lease.turn_id)

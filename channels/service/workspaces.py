@@ -1,0 +1,87 @@
+"""The folder in which a session works: made before its agent needs it, changed by /cd."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from channels.ids import SessionId
+from channels.logs import FOLDER_PLACED, get_logger
+from channels.service.context import Context
+from channels.service.folders import Made, OutsideWorkspace, find_folder, make_folder
+from channels.store.transactions.place import Place, put_place, read_place
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The session works there from its next turn on. `shown`: the path as seen from the workspace."""
+
+    path: Path
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotChanged:
+    """nowhere (no workspace), outside, missing, here (nothing was asked for); `shown`: the folder it is about."""
+
+    why: str
+    shown: str = ""
+
+
+class Workspaces:
+    """All blocking work on folders happens off the loop; Git is asked for one thing at a time."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._git = asyncio.Lock()
+
+    async def session_folder(self, session_id: SessionId) -> Path | None:
+        """The session's folder, which is there when this returns; None for a session without one.
+
+        Raises OSError where the disk does not take it, OutsideWorkspace where a link leads out of the workspace.
+        """
+        place = await self._context.database.read(read_place, session_id)
+        if place is None:
+            return None
+        made = await self._make(place)
+        if made.branch != place.folder.branch:
+            await self._put(session_id, str(made.path), made.branch)
+        return made.path
+
+    async def change(self, session_id: SessionId, typed: str) -> Changed | NotChanged:
+        """/cd: work in another folder of the same workspace."""
+        place = await self._context.database.read(read_place, session_id)
+        if place is None:
+            return NotChanged("nowhere")
+        await self._make(place)
+        if not typed:
+            return NotChanged("here", shown_path(place.workspace, place.folder.path))
+        try:
+            found = await asyncio.to_thread(find_folder, place.workspace, place.folder.path, typed)
+        except OutsideWorkspace:
+            return NotChanged("outside", typed)
+        except (OSError, ValueError):
+            return NotChanged("missing", typed)
+        # a topic's own folder keeps its branch; any other is wherever its files are
+        made = await asyncio.to_thread(make_folder, place.workspace, str(found), worktrees=False)
+        branch = place.folder.branch if str(found) == place.folder.path else None
+        await self._put(session_id, str(made.path), branch)
+        return Changed(made.path, shown_path(place.workspace, str(made.path)))
+
+    async def _make(self, place: Place) -> Made:
+        worktrees = self._context.preferences.worktrees
+        if not worktrees:
+            made = await asyncio.to_thread(make_folder, place.workspace, place.folder.path, worktrees=False)
+            return Made(made.path, place.folder.branch)
+        async with self._git:
+            return await asyncio.to_thread(make_folder, place.workspace, place.folder.path, worktrees=True)
+
+    async def _put(self, session_id: SessionId, path: str, branch: str | None) -> None:
+        if await self._context.database.run(put_place, session_id, path, branch, self._context.now()):
+            log.info(FOLDER_PLACED, session_id=session_id, folder=path, branch=branch)
+
+
+def shown_path(workspace: str, path: str) -> str:
+    """A folder as people see it: ~ is their workspace."""
+    return "~" if path == workspace else f"~/{path.removeprefix(workspace).lstrip('/')}"
