@@ -1,0 +1,151 @@
+"""Each invariant is broken once by hand, with the schema's own guards taken away, and must be named."""
+
+import pytest
+
+from channels.ids import EventId
+from channels.rules.invariants import Findings
+from channels.store.invariants import DELAYS, QUESTIONS, look
+from channels.store.transactions.missed import Sorting, accept_missed, open_gap
+from channels.store.transactions.quarantine import take_restored
+from channels.store.tx import Tx
+from tests.store.tables.conftest import Store
+from tests.store.tables.drive import POLICY, accept, admit, deliver_all, enter, finish, message
+
+DAY_MS = 24 * 3_600_000
+DONE, RUNNING, CLOSING, QUEUED = message(1), message(2, user="bob"), message(3, user="carol"), message(4, user="dave")
+
+
+@pytest.fixture
+def lived(store: Store) -> Store:
+    """A file in the middle of its life: one turn through, one running, one closing, one queued, one message asked."""
+    turn_id = admit(store, DONE)
+    enter(store, turn_id)
+    finish(store, turn_id)
+    deliver_all(store, f"turn:{turn_id}")
+    deliver_all(store, f"react:{turn_id}")
+    enter(store, admit(store, RUNNING))
+    closing = admit(store, CLOSING)
+    enter(store, closing)
+    finish(store, closing)
+    admit(store, QUEUED)
+    accept(store, message(5, user="erin"))
+    sorting = Sorting(policy=POLICY, window_ms=0, wall_ms=100, spare_batch_id="batch_1", excerpt="…")
+    store.run(accept_missed, message(6, user="frank"), "{}", sorting, store.epoch, store.now)
+    return store
+
+
+def findings(store: Store, now: int | None = None) -> Findings:
+    return store.run(look, store.now if now is None else now)
+
+
+def spoil(store: Store, *statements: str) -> None:
+    """Change rows as nothing in the product could: no triggers, no checks, no unique indexes, no references."""
+    for kind, name in store.rows("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'index')"):
+        if not name.startswith("sqlite_autoindex"):
+            store.connection.execute(f"DROP {kind} {name}")
+    store.connection.execute("PRAGMA foreign_keys = OFF")
+    store.connection.execute("PRAGMA ignore_check_constraints = ON")
+    for statement in statements:
+        store.connection.execute(statement)
+
+
+def bare(table: str) -> str:
+    """The table without what its columns promise."""
+    made = f"CREATE TABLE bare AS SELECT * FROM {table}; DROP TABLE {table}; ALTER TABLE bare RENAME TO {table}"
+    return made + ("; CREATE UNIQUE INDEX referred ON turns (turn_id)" if table == "turns" else "")
+
+
+OLD_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_1')"
+RUNNING_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_2')"
+CLOSING_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_3')"
+QUEUED_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_4')"
+SAID = f"(SELECT intent_id FROM outbox WHERE turn_id = {OLD_ID} AND op = 'reply')"
+
+BROKEN: dict[str, str] = {
+    "foreign_keys": "UPDATE inbox SET turn = 'turn_gone' WHERE message_id = 'om_1'",
+    "S2_one_turn_per_cause": f"{bare('turns')}; UPDATE turns SET cause_id = 'om_1' WHERE cause_id = 'om_3'",
+    "S2_one_entered_per_session": f"""
+        UPDATE turns SET state = 'entered', session_id = (SELECT session_id FROM turns WHERE turn_id = {RUNNING_ID})
+        WHERE turn_id = {QUEUED_ID}""",
+    "S2_one_reply_per_segment": f"""
+        {bare("outbox")}; INSERT INTO outbox SELECT * FROM outbox WHERE intent_id = {SAID};
+        UPDATE outbox SET intent_id = intent_id || '~1' WHERE rowid = (SELECT max(rowid) FROM outbox)""",
+    "S2_nothing_said_twice": f"""
+        UPDATE outbox SET successor_of = {SAID} WHERE turn_id = {RUNNING_ID} AND op = 'reply'""",
+    "S7_no_route_under_a_tombstone": "INSERT INTO expired_routes SELECT key, 1 FROM routes LIMIT 1",
+    "S8_attempts_are_dated": f"UPDATE outbox SET attempts = 0 WHERE intent_id = {SAID}",
+    "S10_no_epoch_from_the_future": f"UPDATE turns SET owner_epoch = 99 WHERE turn_id = {OLD_ID}",
+    "S10_open_work_has_the_current_owner": "INSERT INTO owners VALUES (2, 1, 'test')",
+    "S11_gate_and_inbox": "DELETE FROM inbox WHERE message_id = 'om_5'",
+    "S11_inbox_and_gate": "DELETE FROM processed WHERE message_id = 'om_5'",
+    "S12_one_uuid_per_intent": f"{bare('outbox')}; UPDATE outbox SET uuid = 'same'",
+    "S12_a_successor_keeps_its_place": f"""
+        UPDATE outbox SET successor_of = (SELECT intent_id FROM outbox WHERE turn_id = {CLOSING_ID} AND op = 'create')
+        WHERE turn_id = {RUNNING_ID} AND op = 'create'""",
+    "S13_order": f"""
+        {bare("turns")}; UPDATE inbox SET conversation = 'one', received_at = 1 WHERE turn IS NOT NULL;
+        UPDATE turns SET seq = 100 - seq""",
+    "turn_in_the_log": f"DELETE FROM session_events WHERE kind = 'user/message' AND turn_id = {RUNNING_ID}",
+    "turn_ended_in_the_log": f"DELETE FROM session_events WHERE kind = 'turn/end' AND turn_id = {OLD_ID}",
+    "turn_has_its_snapshot": f"DELETE FROM inflight WHERE turn_id = {RUNNING_ID}",
+    "snapshot_is_needed": f"UPDATE outbox SET state = 'done', ended_at = 1 WHERE turn_id = {CLOSING_ID}",
+    "snapshot_is_kept": f"DELETE FROM inflight WHERE turn_id = {CLOSING_ID}",
+    "claim_has_its_turn": f"UPDATE establishing SET turn_id = {OLD_ID}",
+    "queued_row_has_an_open_turn": "UPDATE inbox SET state = 'queued', terminal_at = NULL WHERE message_id = 'om_1'",
+    "open_turn_has_its_row": "UPDATE inbox SET state = 'done', terminal_at = 1 WHERE message_id = 'om_2'",
+    "asked_row_has_its_card": "DELETE FROM missed_batch_messages",
+    "restored_row_waits": "UPDATE inbox SET verdict = 'restored' WHERE message_id = 'om_5'",
+    "file_has_its_owner": "DELETE FROM owners",
+}
+
+
+def test_a_file_in_the_middle_of_its_life_holds_all_of_them(lived: Store) -> None:
+    assert findings(lived) == Findings((), ())
+    lived.now += DAY_MS // 24
+    lived.reboot()
+    assert findings(lived).violations == ()
+    lived.run(take_restored, "uuid", "test", "in a test", 0, lived.now, lived.now)
+    assert findings(lived).violations == ()
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in QUESTIONS])
+def test_each_is_noticed_when_it_is_broken(lived: Store, name: str) -> None:
+    spoil(lived, *BROKEN[name].split(";"))
+    found = findings(lived).violations
+    assert name in {one.name for one in found}, found
+    assert all(one.subject and one.text for one in found)
+
+
+def make_gap(tx: Tx, now: int) -> None:
+    open_gap(tx, now - 5, "boot", 0, now, now, sweeping=False)
+
+
+class TestDelays:
+    def test_what_waits_for_nobody_is_named_in_the_end(self, lived: Store) -> None:
+        lived.run(make_gap, lived.now)
+        names = {one.name for one in findings(lived, lived.now + 16 * DAY_MS).delays}
+        assert names >= {
+            "L1_intent_overdue",
+            "L1_intent_old",
+            "L1_message_undecided",
+            "L1_turn_not_started",
+            "L1_claim_open",
+            "L1_gap_open",
+        }
+        lived.reboot()
+        assert "L1_turn_not_repaired" in {one.name for one in findings(lived, lived.now + DAY_MS).delays}
+        lived.run(take_restored, "uuid", "test", "in a test", 0, lived.now, lived.now)
+        found = findings(lived, lived.now + DAY_MS).delays
+        assert "L1_restored_row_waits" in {one.name for one in found}
+        assert {name for name, _, _ in DELAYS} == names | {"L1_turn_not_repaired", "L1_restored_row_waits"}
+
+    def test_what_waits_for_a_person_is_not(self, lived: Store) -> None:
+        found = findings(lived, lived.now + 16 * DAY_MS).delays
+        assert "om_6" not in {one.subject for one in found}
+        assert EventId("om_5") in {one.subject for one in found}
+
+
+def test_a_look_changes_nothing(lived: Store) -> None:
+    before = lived.connection.total_changes
+    findings(lived)
+    assert lived.connection.total_changes == before + 1, "the commit counter of the test's own transaction"
