@@ -41,6 +41,7 @@ from channels.store.transactions.admit import (
 
 POLL_S = 1.0
 ROWS_PER_PASS = 500
+DECIDED_AT_ONCE = 32  # conversations: all of a burst in one pass of the loop would hold up the acks of its other half
 ATTEMPTS_AT_MOST = 5
 
 log = get_logger(__name__)
@@ -53,6 +54,7 @@ class Dispatch:
         self._context, self._delivery, self._commands = context, delivery, commands
         self._messages: dict[MessageId, Message] = {}  # of rows that wait; normalising costs more than looking
         self._counted: set[MessageId] = set()
+        self._room = asyncio.Semaphore(DECIDED_AT_ONCE)
         self.paused = False
 
     async def run(self) -> None:
@@ -75,9 +77,13 @@ class Dispatch:
         conversations: defaultdict[ConversationKey, list[InboxRow]] = defaultdict(list)
         for row in rows:
             conversations[row.conversation].append(row)
-        await asyncio.gather(*(self._work_through(rows) for rows in conversations.values()))
+        await asyncio.gather(*(self._take_turn(rows) for rows in conversations.values()))
         if len(rows) == ROWS_PER_PASS:
             context.inbox.ring()
+
+    async def _take_turn(self, rows: list[InboxRow]) -> None:
+        async with self._room:
+            await self._work_through(rows)
 
     async def _work_through(self, rows: list[InboxRow]) -> None:
         """One conversation: its commands at once, the others until one has to wait."""

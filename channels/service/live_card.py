@@ -25,6 +25,7 @@ from channels.store.transactions.admit import FIRST_SEQUENCES
 from channels.store.transactions.run import Lease, OpenCard, add_segment, reserve_sequences
 
 SEQUENCE_BLOCK = 1_000
+LOOK_AGAIN_S = 0.5
 LAST_WORDS_S = 3.0  # how long the end of a turn waits for a frame that is on its way
 REOPEN_AFTER_S = 9 * 60.0  # Feishu closes streaming after ten minutes
 
@@ -45,7 +46,7 @@ class LiveCard:
     ) -> None:
         self._context, self._book, self._delivery, self._lease = context, book, delivery, lease
         self._view: View | None = None
-        self._signal = Signal()
+        self._signal, self._ending = Signal(), Signal()
         self._shown: list[Card] = [shown]
         self._sequences = {card.segment: (card.first_sequence, card.last_sequence) for card in cards}
         self._frames, self._quiet, self._closing = 0, False, False
@@ -64,6 +65,7 @@ class LiveCard:
         """No frame leaves after this; one that is on its way is waited for a little."""
         self._closing = True
         self._signal.ring()
+        self._ending.ring()
         done, _ = await asyncio.wait({self._task}, timeout=LAST_WORDS_S)
         if not done:
             self._task.cancel()
@@ -82,6 +84,9 @@ class LiveCard:
             view = self._view
             if view is None or self._closing:
                 continue
+            if self._book.get(self._lease.turn_id, 0) is None:  # drawn at every word, it would cost more than the words
+                await self._signal.wait(0.2)
+                continue
             cards = reply_cards(view, self._context.preferences.language)
             if await self._send_frame(cards):
                 shown = view
@@ -95,7 +100,7 @@ class LiveCard:
         wait_s = gap_ms(self._frames, self._context.preferences.frame_gaps_ms) / 1000
         until = self._context.clock.monotonic() + wait_s
         while not self._closing and (left := until - self._context.clock.monotonic()) > 0:
-            await self._signal.wait(left)
+            await self._ending.wait(min(left, LOOK_AGAIN_S))  # not the signal, which rings at every word
         return not self._closing
 
     async def _send_frame(self, cards: Sequence[Card]) -> bool:
