@@ -21,6 +21,7 @@ from channels.rules.routing import Policy
 from channels.service.card_book import CardBook
 from channels.service.clicks import Clicks
 from channels.service.commands import Commands
+from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
 from channels.service.dispatch import Dispatch
@@ -171,7 +172,7 @@ def assemble(
     quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, context.missed.ring)
     repair = Repair(context, delivery, quarantine.may_repair)
     quarantine.tell_repair = repair.look
-    dispatch = Dispatch(context, delivery, Commands(context, stopping, standing))
+    dispatch = Dispatch(context, delivery, Commands(context, stopping, standing, SessionCommands(context, workspaces)))
     return Parts(
         context=context,
         intake=intake,

@@ -3,18 +3,20 @@
 from typing import assert_never
 
 from channels.cards.card import Card
+from channels.cards.conversation import expired_card
 from channels.cards.notice import help_card, notice_card, status_card
 from channels.cards.texts import texts
 from channels.ids import TurnId
 from channels.logs import COMMAND_ANSWERED, get_logger
-from channels.rules.command import Command, UnknownCommand
+from channels.rules.command import SESSIONLESS, Command, UnknownCommand
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
+from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context
 from channels.service.standing import Standing
 from channels.service.stopping import Stopping
 from channels.store.transactions.admit import Decided, answer_command
-from channels.store.transactions.converse import find_stoppable, read_conversation, start_anew
+from channels.store.transactions.converse import find_stoppable, read_conversation
 from channels.store.transactions.run import NothingToStop
 
 log = get_logger(__name__)
@@ -23,27 +25,37 @@ log = get_logger(__name__)
 class Commands:
     """Carries commands out. Each ends in one commit that also holds its answer."""
 
-    def __init__(self, context: Context, stopping: Stopping, standing: Standing) -> None:
+    def __init__(
+        self, context: Context, stopping: Stopping, standing: Standing, conversations: SessionCommands
+    ) -> None:
         self._context, self._stopping, self._standing = context, stopping, standing
+        self._conversations = conversations
 
     async def carry_out(self, command: Command | UnknownCommand, message: Message) -> Decided:
         """The command's effect and its answer card."""
         match command:
             case UnknownCommand(typed, nearest):
-                decided = await self._answer(message, "command:unknown", self._unknown(typed, nearest))
-            case Command("new"):
-                decided = await self._new(message)
+                decided = await self._answer(message, "unknown", self._unknown(typed, nearest))
+            case Command("new" | "sessions" | "resume" | "cd" | "usage" as name, arguments):
+                decided = await self._conversations.carry_out(name, arguments, message)
             case Command(name):
-                decided = await self._answer(message, f"command:{name}", await self._card(name, message))
+                decided = await self._answer(message, name, await self._card(name, message))
             case _:
                 assert_never(command)
         log.info(COMMAND_ANSWERED, message_id=message.envelope.message_id, verdict=decided.verdict)
         return decided
 
-    async def _answer(self, message: Message, verdict: str, card: Card) -> Decided:
-        context = self._context
+    async def _answer(self, message: Message, name: str, card: Card) -> Decided:
+        """In a topic that has expired, only what needs no session is answered."""
+        context, expired = self._context, _drawing(expired_card(self._language))
         return await context.database.run(
-            answer_command, message, verdict, _drawing(card), context.uuids(1)[0], context.now()
+            answer_command,
+            message,
+            f"command:{name}",
+            _drawing(card),
+            context.uuids(1)[0],
+            context.now(),
+            expired=None if name in SESSIONLESS else expired,
         )
 
     async def _card(self, name: str, message: Message) -> Card:
@@ -83,13 +95,6 @@ class Commands:
         if isinstance(result, NothingToStop):
             return words.toast_not_yours if result.why == "not_yours" else words.stop_nothing
         return words.stop_done
-
-    async def _new(self, message: Message) -> Decided:
-        context, words = self._context, texts(self._language)
-        fresh, nothing = self._notice("", words.new_done), self._notice("", words.new_nothing)
-        return await context.database.run(
-            start_anew, message, _drawing(fresh), _drawing(nothing), context.uuids(1)[0], context.now()
-        )
 
     async def _status(self, message: Message) -> Card:
         context = self._context

@@ -14,16 +14,17 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """The session works there from its next turn on. `shown`: the path as seen from the workspace."""
+class Found:
+    """A folder that is there. `shown`: as people see it, from their workspace on."""
 
-    path: Path
+    path: str
+    branch: str | None
     shown: str
 
 
 @dataclass(frozen=True, slots=True)
-class NotChanged:
-    """nowhere (no workspace), outside, missing, here (nothing was asked for); `shown`: the folder it is about."""
+class NotFound:
+    """Why not: nowhere (no session with a workspace), here (nothing was asked for), outside, missing."""
 
     why: str
     shown: str = ""
@@ -49,25 +50,24 @@ class Workspaces:
             await self._put(session_id, str(made.path), made.branch)
         return made.path
 
-    async def change(self, session_id: SessionId, typed: str) -> Changed | NotChanged:
-        """/cd: work in another folder of the same workspace."""
+    async def find(self, session_id: SessionId, typed: str) -> Found | NotFound:
+        """The folder of the same workspace that `typed` means, seen from where the session works."""
         place = await self._context.database.read(read_place, session_id)
         if place is None:
-            return NotChanged("nowhere")
-        await self._make(place)
+            return NotFound("nowhere")
         if not typed:
-            return NotChanged("here", shown_path(place.workspace, place.folder.path))
+            return NotFound("here", shown_path(place.workspace, place.folder.path))
         try:
-            found = await asyncio.to_thread(find_folder, place.workspace, place.folder.path, typed)
+            await self._make(place)
+            path = str(await asyncio.to_thread(find_folder, place.workspace, place.folder.path, typed))
         except OutsideWorkspace:
-            return NotChanged("outside", typed)
+            return NotFound("outside", typed)
         except (OSError, ValueError):
-            return NotChanged("missing", typed)
-        # a topic's own folder keeps its branch; any other is wherever its files are
-        made = await asyncio.to_thread(make_folder, place.workspace, str(found), worktrees=False)
-        branch = place.folder.branch if str(found) == place.folder.path else None
-        await self._put(session_id, str(made.path), branch)
-        return Changed(made.path, shown_path(place.workspace, str(made.path)))
+            return NotFound("missing", typed)
+        # a folder keeps its branch; in any other one the next turn will see what is checked out
+        return Found(
+            path, place.folder.branch if path == place.folder.path else None, shown_path(place.workspace, path)
+        )
 
     async def _make(self, place: Place) -> Made:
         worktrees = self._context.preferences.worktrees

@@ -40,6 +40,7 @@ HAS_WAITED = """
 SELECT 1 FROM turns AS mine JOIN turns AS other ON other.session_id = mine.session_id AND other.seq < mine.seq
 WHERE mine.turn_id = :turn_id AND (other.ended_at IS NULL OR other.ended_at >= mine.queued_at) LIMIT 1
 """
+HAS_TURNS = "SELECT 1 FROM turns WHERE session_id = :session_id LIMIT 1"
 IS_BUSY = "SELECT 1 FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') LIMIT 1"
 ENTER = """
 UPDATE turns SET state = 'entered', entered_at = :now
@@ -164,6 +165,11 @@ def turns_of_person(tx: Tx, user_id: UserId, since: int) -> list[TurnId]:
 def has_waited(tx: Tx, turn_id: TurnId) -> bool:
     """Whether another turn of the session was still open when this one was queued: its card says so."""
     return tx.row(HAS_WAITED, {"turn_id": turn_id}) is not None
+
+
+def has_turns(tx: Tx, session_id: SessionId) -> bool:
+    """Whether anything was ever asked in this session."""
+    return tx.row(HAS_TURNS, {"session_id": session_id}) is not None
 
 
 def is_session_busy(tx: Tx, session_id: SessionId) -> bool:

@@ -1,12 +1,14 @@
 """What commands do to a conversation, each in the commit that also makes its answer an intent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from channels.ids import ConversationKey, SendUuid, TurnId
+from channels.ids import ConversationKey, SendUuid, SessionId, TurnId, UserId
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.store import inbox, routes, sessions, snapshots, turns
+from channels.store.sessions import Session, Usage
 from channels.store.transactions.admit import Decided, answer_command, claim_key
+from channels.store.transactions.place import put_place
 from channels.store.tx import Tx
 
 
@@ -25,6 +27,27 @@ class Conversation:
     cached_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """One session of a person in a place; its number never changes. `words`: how it began, "" for nothing said yet."""
+
+    number: int
+    session: Session
+    words: str
+    turns: int
+    tokens: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The card of a command, and the one that it gets instead in a topic that has expired."""
+
+    drawing: Drawing
+    expired: Drawing
+    uuid: SendUuid
+
+
 def read_conversation(tx: Tx, message: Message) -> Conversation:
     """The conversation that a command speaks about; empty where there is no session."""
     route = _route_of(tx, message)
@@ -36,7 +59,7 @@ def read_conversation(tx: Tx, message: Message) -> Conversation:
     return Conversation(
         session_id=route.session_id,
         agent=session.agent if session else "",
-        folder=session.cwd if session else "",
+        folder=sessions.find_folder(tx, session).path if session else "",
         entered=next((turn.turn_id for turn in open_turns if turn.state == "entered"), None),
         queued=tuple(turn.turn_id for turn in open_turns if turn.state == "queued"),
         turns=count,
@@ -58,12 +81,105 @@ def find_stoppable(tx: Tx, message: Message) -> TurnId | None:
     return claim.turn_id if claim else _latest_of_person(tx, message)
 
 
-def start_anew(tx: Tx, message: Message, fresh: Drawing, nothing: Drawing, uuid: SendUuid, now: int) -> Decided:
-    """/new: the chat route goes, so that the next message starts another session. Topics keep theirs."""
+def find_current(tx: Tx, message: Message) -> SessionId | None:
+    """The session of this message's place."""
+    route = _route_of(tx, message)
+    return route.session_id if route else None
+
+
+def start_anew(
+    tx: Tx, message: Message, spare: SessionId, agent: str, fresh: Answer, in_topic: Answer, nothing: Answer, now: int
+) -> Decided:
+    """/new. In a chat the route goes, so that the next message starts another session. A topic must not lose its route
+    (its next message would need a mention): it is pointed at a fresh session at once, with the same folder. Turns of
+    the old session that run or wait come to their own end."""
     if not inbox.is_accepted(tx, message.envelope.message_id):
         return Decided("decided_before")
-    deleted = message.envelope.thread_id is None and routes.delete_route(tx, message.envelope.chat_key)
-    return answer_command(tx, message, "command:new", fresh if deleted else nothing, uuid, now)
+    route, answer = _route_of(tx, message), nothing
+    if route is not None and not route.is_thread:
+        routes.delete_route(tx, route.key)
+        answer = fresh
+    elif route is not None and turns.has_turns(tx, route.session_id):
+        _renew_topic(tx, route, spare, agent, message.envelope.sender.user_id, now)
+        answer = in_topic
+    return _answered(tx, message, "command:new", answer, now)
+
+
+def list_sessions(tx: Tx, message: Message, most: int) -> tuple[list[Numbered], int]:
+    """A person's newest sessions in this chat, the newest first, and how many more there are."""
+    found = sessions.sessions_of_place(tx, message.envelope.chat_id, message.envelope.sender.user_id)
+    current, shown = find_current(tx, message), []
+    for number in range(len(found), 0, -1):
+        one = _numbered(tx, number, found[number - 1], current)
+        if one.words or one.is_current:  # the others were begun and never used
+            shown.append(one)
+        if len(shown) == most:
+            return shown, number - 1
+    return shown, 0
+
+
+def find_numbered(tx: Tx, message: Message, number: int) -> Numbered | None:
+    """The person's session of that number in this chat."""
+    found = sessions.sessions_of_place(tx, message.envelope.chat_id, message.envelope.sender.user_id)
+    if not 0 < number <= len(found):
+        return None
+    return _numbered(tx, number, found[number - 1], find_current(tx, message))
+
+
+def resume_session(tx: Tx, message: Message, session_id: SessionId, answer: Answer, now: int) -> Decided:
+    """/resume: this place goes on in that session with its next message."""
+    envelope, session = message.envelope, sessions.find_session(tx, session_id)
+    if not inbox.is_accepted(tx, envelope.message_id) or session is None:
+        return Decided("decided_before")
+    if not routes.is_tombstoned(tx, envelope.conversation):
+        folder = sessions.find_folder(tx, session)
+        route = routes.Route(
+            key=envelope.conversation,
+            session_id=session_id,
+            chat_id=envelope.chat_id,
+            chat_type=envelope.chat_type,
+            sender_user_id=envelope.sender.user_id,
+            workspace_path=session.cwd,
+            card_message_id=None,
+            last_activity_at=now,
+            session_dir=folder.path,
+            worktree_branch=folder.branch,
+        )
+        routes.put_route(tx, route, now)
+    return _answered(tx, message, "command:resume", answer, now)
+
+
+def change_folder(
+    tx: Tx, message: Message, session_id: SessionId, path: str, branch: str | None, answer: Answer, now: int
+) -> Decided:
+    """/cd: the session works there from its next turn on."""
+    if inbox.is_accepted(tx, message.envelope.message_id):
+        put_place(tx, session_id, path, branch, now)
+    return _answered(tx, message, "command:cd", answer, now)
+
+
+def read_usage(tx: Tx, user_id: UserId, moments: tuple[int, ...]) -> tuple[Usage, ...]:
+    """What a person's questions have used since each of these moments."""
+    return tuple(sessions.usage_of_turns(tx, turns.turns_of_person(tx, user_id, since)) for since in moments)
+
+
+def _answered(tx: Tx, message: Message, verdict: str, answer: Answer, now: int) -> Decided:
+    return answer_command(tx, message, verdict, answer.drawing, answer.uuid, now, expired=answer.expired)
+
+
+def _renew_topic(tx: Tx, route: routes.Route, spare: SessionId, agent: str, user_id: UserId, now: int) -> None:
+    session = Session(spare, route.chat_id, route.chat_type, user_id, agent, route.workspace_path)
+    sessions.insert_session(tx, session, now)
+    if route.session_dir is not None:
+        sessions.set_folder(tx, spare, sessions.Folder(route.session_dir, route.worktree_branch), now)
+    routes.put_route(tx, replace(route, session_id=spare), now)
+
+
+def _numbered(tx: Tx, number: int, session: Session, current: SessionId | None) -> Numbered:
+    count, input_tokens, output_tokens, _cached = sessions.sum_usage(tx, session.session_id)
+    words = sessions.first_said(tx, session.session_id) or ""
+    is_current = session.session_id == current
+    return Numbered(number, session, words, count, input_tokens + output_tokens, is_current)
 
 
 def _route_of(tx: Tx, message: Message) -> routes.Route | None:
