@@ -26,6 +26,7 @@ from channels.cli.doctor_service import check_evidence, check_findings, check_se
 from channels.cli.doctor_words import Check, failed, ok, skipped
 from channels.cli.faults import CheckFailed
 from channels.cli.running import read_settings
+from channels.clock import Clock, SystemClock
 from channels.config import Settings, check_secrets, resolve_secret
 from channels.errors import ChannelsError, ConfigError
 
@@ -53,8 +54,11 @@ def outline(check: Check) -> list[str]:
     return lines if not check.mend else [*lines, f"       to mend: {check.mend}"]
 
 
-def collect(config: Path | None, environ: Mapping[str, str], *, invariants: bool) -> list[Check]:
-    """Every check in order."""
+def collect(
+    config: Path | None, environ: Mapping[str, str], *, invariants: bool, clock: Clock | None = None
+) -> list[Check]:
+    """Every check in order. Needs a thread without a running loop."""
+    clock = clock or SystemClock()
     checks = check_programs()
     try:
         settings = read_settings(config, environ)
@@ -66,12 +70,11 @@ def collect(config: Path | None, environ: Mapping[str, str], *, invariants: bool
     checks.append(ok("settings", f"read from {config or 'the environment only'}; agent {settings.agent_name}"))
     checks += [*check_places(settings), check_disk(settings)]
     answer, running = _ask_service(settings, invariants)
-    checks.append(check_lock(settings, running))
-    checks += [check_file(settings)]
+    checks += [check_lock(settings, running, clock), check_file(settings)]
     if answer is None and running == "":
-        answer, closed = look_at_closed_file(settings, invariants)
+        answer, closed = look_at_closed_file(settings, invariants, clock)
         checks += closed
-    checks += asyncio.run(check_feishu(settings, environ, (answer or {}).get("evidence", {})))
+    checks += asyncio.run(check_feishu(settings, environ, (answer or {}).get("evidence", {}), clock))
     checks += check_service(answer, running)
     checks += check_evidence((answer or {}).get("evidence"))
     if invariants:

@@ -11,7 +11,7 @@ from channels.app.owning import true_path
 from channels.cli.checking import check_place
 from channels.cli.doctor_words import Check, failed, ok, skipped, warning
 from channels.cli.faults import CheckFailed
-from channels.clock import SystemClock
+from channels.clock import Clock
 from channels.config import Settings
 from channels.errors import Refused, StartRefused
 from channels.store.anchor import mark_path, read_beside
@@ -61,13 +61,13 @@ def check_disk(settings: Settings) -> Check:
     return ok("disk", found)
 
 
-def check_lock(settings: Settings, running: str) -> Check:
+def check_lock(settings: Settings, running: str, clock: Clock) -> Check:
     """Who has the domain file. `running`: what the control socket said, "" when nobody listens there."""
     path = true_path(settings.store.path)
     if not lock_path(path).exists():
         return ok("lock", "no service runs: nobody has the domain file")
     try:
-        FileLock.acquire(path, SystemClock().wall_ms()).release()
+        FileLock.acquire(path, clock.wall_ms()).release()
     except StartRefused as refusal:
         holder = str(refusal).rpartition(": ")[0]
         if running == "answers":
@@ -98,7 +98,9 @@ def check_file(settings: Settings) -> Check:
     return ok("file", f"{path} has version {newest}")
 
 
-def look_at_closed_file(settings: Settings, invariants: bool) -> tuple[dict[str, Any] | None, list[Check]]:
+def look_at_closed_file(
+    settings: Settings, invariants: bool, clock: Clock
+) -> tuple[dict[str, Any] | None, list[Check]]:
     """What the file of a stopped service says, in the form in which a running one would say it; and what its next
     start will think of it."""
     path, newest = true_path(settings.store.path), len(load_migrations())
@@ -106,7 +108,7 @@ def look_at_closed_file(settings: Settings, invariants: bool) -> tuple[dict[str,
         header = check_header(path, newest)
         if header is None or header.user_version < newest:
             return None, [skipped("content", "there is no file of this version to look into yet")]
-        with look_into(path, SystemClock().wall_ms()) as tx:
+        with look_into(path, clock.wall_ms()) as tx:
             why = read_suspicion(tx, read_beside(path))
             answer: dict[str, Any] = {"evidence": asdict(read_evidence(tx))}
             if invariants:

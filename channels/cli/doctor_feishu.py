@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from channels.cli.doctor_words import CONSOLE, PUBLISH, Check, explain, explain_fatal, failed, ok, skipped, warning
-from channels.clock import SystemClock
+from channels.clock import Clock
 from channels.config import Settings, resolve_address, resolve_secret
 from channels.errors import ApiRefused, CodeKind, OutcomeUnknown, RetryLater
 from channels.feishu.api import Credentials, FeishuApi, Limits, new_session
@@ -37,17 +37,18 @@ WITHOUT = {
 }
 
 
-async def check_feishu(settings: Settings, environ: Mapping[str, str], evidence: Mapping[str, Any]) -> list[Check]:
+async def check_feishu(
+    settings: Settings, environ: Mapping[str, str], evidence: Mapping[str, Any], clock: Clock
+) -> list[Check]:
     """All checks that need the network, in order; each failure skips what cannot work without it."""
     feishu = settings.feishu
     secret = resolve_secret(feishu.app_secret, "feishu.app_secret", environ).reveal()
     credentials = Credentials(feishu.app_id, secret, feishu.domain)
     proxy = resolve_address(feishu.proxy, "feishu.proxy", environ) or None
     async with new_session() as session:
-        reach = await _check_reach(session, credentials, proxy, feishu.request_timeout_s)
+        reach = await _check_reach(session, credentials, proxy, feishu.request_timeout_s, clock)
         if reach[0].state == "failed":
             return [*reach, skipped("credentials, permissions, long connection", "Feishu cannot be reached")]
-        clock = SystemClock()
         limits = Limits(clock, enabled=feishu.rate_limits)
         api = FeishuApi(session, credentials, clock, limits, proxy=proxy, timeout_s=feishu.request_timeout_s)
         try:
@@ -62,7 +63,7 @@ async def check_feishu(settings: Settings, environ: Mapping[str, str], evidence:
 
 
 async def _check_reach(
-    session: aiohttp.ClientSession, credentials: Credentials, proxy: str | None, timeout_s: float
+    session: aiohttp.ClientSession, credentials: Credentials, proxy: str | None, timeout_s: float, clock: Clock
 ) -> list[Check]:
     found = await look_at_server(session, credentials, timeout_s=timeout_s, proxy=proxy)
     if isinstance(found, NotReached):
@@ -71,7 +72,7 @@ async def _check_reach(
     reach = ok("reach", f"{credentials.base_url} answers")
     if found.date_ms is None:
         return [reach, skipped("clock", "the answer says no time")]
-    behind_s = (found.date_ms - SystemClock().wall_ms()) / 1000
+    behind_s = (found.date_ms - clock.wall_ms()) / 1000
     words = f"this machine is {abs(behind_s):.0f} s {'behind' if behind_s > 0 else 'ahead of'} Feishu"
     if abs(behind_s) > CLOCK_LIMIT_S:
         return [reach, failed("clock", words, "set the clock, and keep it right with NTP")]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from channels.ids import MessageId, TurnId
+from channels.ids import EventId, MessageId, TurnId
 from channels.rules.delivery import SendAnew
 from channels.rules.message import Message
 from channels.store import inbox, missed_batches, outbox, owners, quarantine, snapshots
@@ -182,7 +182,7 @@ class TestComparison:
     def test_a_recalled_one_is_dropped(self, store: Store) -> None:
         one = message(OLD)
         accept(store, one)
-        store.run(inbox.record_event, "event", "message_recalled", one.envelope.message_id, "recorded", store.now)
+        store.run(inbox.record_event, EventId("event"), "message_recalled", one.envelope.message_id, "recorded", store.now)
         restore(store)
         assert settle(store, one) == "recalled"
 
