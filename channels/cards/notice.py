@@ -1,6 +1,7 @@
 """Every card that is not a reply: notices, help, status, and what stands in for a card that was refused."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from channels.cards.card import Button, Card, Element, button_row, finish, header, markdown
@@ -92,10 +93,13 @@ def neutral_card(language: str) -> Card:
     return notice_card(words.neutral_title, words.neutral_body, template="grey", language=language)
 
 
-def text_message(card: Card) -> tuple[str, str]:
-    """The card as a plain text message: (msg_type, content). Cards are pages, so this is well below 150 KB."""
+def text_message(card: Card, *, mention: str = "") -> tuple[str, str]:
+    """The card as a plain text message: (msg_type, content). Cards are pages, so this is well below 150 KB.
+    `mention`: the open_id or user_id of somebody who is named in front of it."""
     # In a text message Feishu reads <at …> as a mention
     text = tidy(card.text).replace("<at", "<\u200bat").replace("</at", "<\u200b/at")
+    if re.fullmatch(r"[\w.@-]+", mention):
+        text = f'<at user_id="{mention}"></at> {text}'
     return "text", json.dumps({"text": text}, ensure_ascii=False)
 
 

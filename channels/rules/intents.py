@@ -127,3 +127,20 @@ def send(name: IntentId, lane: str, chat_id: ChatId, body: str, uuid: SendUuid) 
 def rewrite(name: IntentId, lane: str, chat_id: ChatId, target: MessageId, body: str, uuid: SendUuid) -> Intent:
     """Other content for a stand-alone card that was sent."""
     return Intent(name, "card", "rewrite", lane, chat_id, target, body, uuid)
+
+
+def notification(
+    turn_id: TurnId, chat_id: ChatId, target: MessageId, text: str, mention: str, uuid: SendUuid, *, in_thread: bool
+) -> Intent:
+    """A short text at the end of a turn that names who asked: the last update of a card raises no unread mark. It goes
+    after the card's own, and belongs to no segment: nothing waits for it."""
+    return Intent(
+        intent_id=IntentId(f"{turn_id}/notify"),
+        kind="reply",
+        op="text",
+        lane=turn_lane(turn_id),
+        chat_id=chat_id,
+        target=target,
+        payload=payload(text=text, mention=mention, in_thread=in_thread),
+        uuid=uuid,
+    )

@@ -75,7 +75,7 @@ def _content(attempt: Attempt, body: dict[str, Any]) -> str:
 
 
 def _text(body: dict[str, Any]) -> tuple[str, str]:
-    return text_message(text_only(body["text"]))
+    return text_message(text_only(body["text"]), mention=body.get("mention", ""))
 
 
 def _said(sent: SentMessage, body: dict[str, Any]) -> Effect:

@@ -10,6 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from channels.agents.protocol import Agent, Said, TurnRequest
+from channels.cards.conversation import first_words
+from channels.cards.footer import duration
+from channels.cards.markdown import plain
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
@@ -30,6 +33,7 @@ from channels.store.transactions.run import (
     Entered,
     Finish,
     Lease,
+    Notice,
     enter_turn,
     finish_turn,
     save_progress,
@@ -200,6 +204,17 @@ class TurnRun:
         if not ours:
             self.end_early(Outcome.STOPPED)
 
+    def _notice(self, view: View) -> Notice | None:
+        """What a long turn says at its end."""
+        context, words = self._context, texts(self._context.preferences.language)
+        after_s = context.preferences.notify_after_s
+        if after_s == 0 or view.duration_ms < after_s * 1000:
+            return None
+        text = words.notify_failed if view.outcome is Outcome.FAILED else words.notify_done
+        what = first_words(plain(self._prepared.text, words.image))
+        said = text.format(what=what, duration=duration(view.duration_ms, words))
+        return Notice(said, context.uuids(1)[0])
+
     async def _finish(self, view: View) -> None:
         context, language = self._context, self._context.preferences.language
         offer = view.outcome is Outcome.INTERRUPTED and context.preferences.replay_interrupted == "ask"
@@ -207,7 +222,8 @@ class TurnRun:
         stopped = cards if view.outcome is Outcome.STOPPED else draw(finished(view, Outcome.STOPPED), language)
         assert view.outcome is not None
         count = max(len(cards), len(stopped))
-        finish = Finish(view.outcome, self._log.close(view), cards, stopped, context.uuids(uuids_for(count + 8)))
+        uuids = context.uuids(uuids_for(count + 8))
+        finish = Finish(view.outcome, self._log.close(view), cards, stopped, uuids, self._notice(view))
         done = await commit_surely(
             context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
         )

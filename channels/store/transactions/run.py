@@ -11,6 +11,7 @@ from channels.store import inbox, outbox, sessions, snapshots, turns
 from channels.store.transactions.admit import FIRST_SEQUENCES
 from channels.store.tx import Tx
 
+TOLD = frozenset({"completed", "max_tokens", "failed"})  # outcomes that a long turn tells its person about
 HISTORY_LIMIT = 200  # messages handed to the agent at most; it cuts further to its own budget
 
 
@@ -48,6 +49,14 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """What is said to the person once the answer is there."""
+
+    text: str
+    uuid: SendUuid
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """How a turn ends. `stopped` are the drawings in case a stop was asked for meanwhile."""
 
@@ -56,6 +65,7 @@ class Finish:
     drawings: tuple[Drawing, ...]
     stopped: tuple[Drawing, ...]
     uuids: tuple[SendUuid, ...]
+    notice: Notice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +142,7 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | No
     drawings = finish.stopped if turn.outcome == "stopped" else finish.drawings
     outbox.add_intents(tx, _closing(tx, snapshot, drawings, finish.uuids, now), now)
     outbox.add_intents(tx, _reactions(tx, snapshot, turn.outcome, finish.uuids[-2:], now), now)
+    outbox.add_intents(tx, _notifications(snapshot, turn.outcome, finish.notice), now)
     return Finished(turn.outcome, (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id)))
 
 
@@ -176,6 +187,16 @@ def _reactions(tx: Tx, snapshot: snapshots.Snapshot, outcome: str, uuids: Sequen
     typing = build.typing(uuids[0]).intent_id
     effects = [] if outbox.supersede_unsent(tx, typing, now) else [build.untyping(uuids[0])]
     return [*effects, build.done(uuids[1])] if outcome in ("completed", "max_tokens") else effects
+
+
+def _notifications(snapshot: snapshots.Snapshot, outcome: str, notice: Notice | None) -> list[Intent]:
+    """Who stopped it, or saw it interrupted, needs no word; nor does another bot."""
+    person, target = snapshot.sender_user_id, snapshot.trigger_message_id
+    if notice is None or not person or target is None or outcome not in TOLD:
+        return []
+    mention = person.removeprefix("open:")
+    build, in_thread = intents.notification, snapshot.in_thread
+    return [build(snapshot.turn_id, snapshot.chat_id, target, notice.text, mention, notice.uuid, in_thread=in_thread)]
 
 
 @dataclass(frozen=True, slots=True)
