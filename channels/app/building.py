@@ -25,6 +25,7 @@ from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
 from channels.service.dispatch import Dispatch
+from channels.service.guiding import Guiding
 from channels.service.intake import Intake
 from channels.service.liveness import Liveness
 from channels.service.missed import Missed, MissedPlan
@@ -149,7 +150,8 @@ def assemble(
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     cards = MissedCards(context, delivery.kick)
-    intake = Intake(context, Clicks(context, stopping, delivery.kick, cards), stopping)
+    clicks, guiding = Clicks(context, stopping, delivery.kick, cards), Guiding(context, delivery.kick)
+    intake = Intake(context, clicks, stopping, guiding)
     liveness = Liveness(clock, lambda: connection.health, owned.ownership.last_alive_at)
 
     def note(health: ConnectionHealth) -> None:

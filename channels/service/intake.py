@@ -24,9 +24,10 @@ from channels.rules.message import Envelope
 from channels.rules.routing import drop_at_the_door
 from channels.service.clicks import Clicks
 from channels.service.context import Context
+from channels.service.guiding import Guiding
 from channels.service.stopping import Stopping
 from channels.store.transactions.accept import Accepted, Duplicate, accept_message
-from channels.store.transactions.missed import Asked, add_bot, enter_private_chat, lose_chat
+from channels.store.transactions.missed import Asked, lose_chat
 
 OK = Answer(200)
 Outcome = Accepted | Asked | Duplicate
@@ -38,8 +39,8 @@ log = get_logger(__name__)
 class Intake:
     """The handler of the long connection."""
 
-    def __init__(self, context: Context, clicks: Clicks, stopping: Stopping) -> None:
-        self._context, self._clicks, self._stopping = context, clicks, stopping
+    def __init__(self, context: Context, clicks: Clicks, stopping: Stopping, guiding: Guiding) -> None:
+        self._context, self._clicks, self._stopping, self._guiding = context, clicks, stopping, guiding
         self._committing: dict[MessageId, asyncio.Future[Outcome]] = {}
         self.accepted = 0
         self.duplicates = 0
@@ -112,12 +113,12 @@ class Intake:
         """What the event says about where the bot is; those places are where messages can be missed."""
         run, now, kind = self._context.database.run, self._context.now(), type(event).__name__
         match event:
-            case events.BotAdded(event_id, chat_id, name):
-                fresh = await run(add_bot, event_id, chat_id, name, now)
+            case events.BotAdded():
+                fresh = await self._guiding.bot_added(event)
             case events.BotRemoved(event_id, chat_id) | events.ChatDisbanded(event_id, chat_id):
                 fresh = await run(lose_chat, event_id, kind, chat_id, now)
-            case events.PrivateChatEntered(event_id, chat_id, sender):
-                fresh = await run(enter_private_chat, event_id, chat_id, sender.user_id, now)
+            case events.PrivateChatEntered():
+                fresh = await self._guiding.private_chat_entered(event)
             case _:
                 assert_never(event)
         log.info(EVENT_RECORDED, kind=kind, subject=event.chat_id, fresh=fresh)

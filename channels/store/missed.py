@@ -72,6 +72,7 @@ PUT_GUIDED = """
 INSERT INTO guided_chats (chat_id, user_id, guided_at) VALUES (:chat_id, :user_id, :now)
 ON CONFLICT (chat_id) DO NOTHING
 """
+IS_GUIDED = "SELECT 1 FROM guided_chats WHERE chat_id = :chat_id"
 SELECT_GUIDED = "SELECT chat_id FROM guided_chats ORDER BY guided_at DESC, chat_id LIMIT :limit"
 
 
@@ -208,6 +209,11 @@ def forget_group(tx: Tx, chat_id: ChatId) -> bool:
 
 def groups(tx: Tx) -> list[Place]:
     return [Place(row[0], "chat", ChatId(row[0]), "group") for row in tx.rows(SELECT_GROUPS)]
+
+
+def is_guided(tx: Tx, chat_id: ChatId) -> bool:
+    """Whether somebody has opened this private chat before."""
+    return tx.row(IS_GUIDED, {"chat_id": chat_id}) is not None
 
 
 def put_guided(tx: Tx, chat_id: ChatId, user_id: UserId, now: int) -> bool:
