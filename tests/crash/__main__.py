@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import logging
 import sys
 import time
 from dataclasses import replace
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="where the folders of cases with violations go")
     parser.add_argument("--tree", type=Path, default=Path.cwd(), help="the tree whose code is killed")
     parser.add_argument("--workload", action="append", choices=WORKLOADS)
+    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)  # clients that are killed in the middle of a request
     sys.exit(asyncio.run(run(parser.parse_args())))
 
 

@@ -17,6 +17,7 @@ from tests.crash.case import Cases, Result
 from tests.crash.children import WarmParent
 from tests.crash.workloads import WORKLOADS
 
+SLOW_S = 1.0
 TRIES = 4  # placements of one point, before it counts as never killed at
 AT_MOST_EACH = 12  # kills at one point of one workload in the full size
 
@@ -142,6 +143,8 @@ class Campaign:
                 if time.monotonic() > self.deadline_s:
                     return None
                 result = await self.cases.run(WORKLOADS[name], kills)
+                if result.seconds > SLOW_S:
+                    self.say(f"slow: {result.seconds:.1f} s {name} {kills} [{self.cases.count}]")
                 for violation in result.violations:
                     self.say(f"VIOLATION {violation.rule} {name} {result.planned}: {violation.text} [{result.kept}]")
                 return result

@@ -29,6 +29,7 @@ CALM_S = 0.3  # when nothing has happened for so long, time is let pass
 LIMIT_S = 60.0
 ACK_LIMIT_MS = 3_000
 ENDS_AT_MOST = 20  # boots that may end without having been killed, before the case is given up
+PATIENT = {"grace_s": 86_400.0}  # time that is let pass at once is no silence of the socket
 RECEIVED = "im.message.receive_v1"
 
 
@@ -135,7 +136,8 @@ class Stage:
 
     async def _start_boot(self) -> Boot:
         number = len(self.boots) + 1
-        settings = settings_of(self.emulator.url, self.folder, **self.sections)
+        sections = {"connection": PATIENT} | self.sections
+        settings = settings_of(self.emulator.url, self.folder, **sections)
         kill = self.kills.get(number)
         job = {
             "number": number,
@@ -157,8 +159,11 @@ class Stage:
         return self.emulator.clock.now_ms()
 
     def _let_world_pass(self, seconds: float) -> None:
+        """The platform's patience first: what it sends again counts from there."""
         self.advanced_s += seconds
-        self.emulator.advance(seconds)
+        patience_s = min(seconds, ACK_LIMIT_MS / 1000)
+        self.emulator.advance(patience_s)
+        self.emulator.advance(seconds - patience_s)
 
     async def advance(self, seconds: float) -> None:
         """Let time pass here and there."""
@@ -173,7 +178,7 @@ class Stage:
         waits = [state["wait_ms"]] if state["wait_ms"] is not None else []
         waits += [due - self.now_ms() for due in self._redeliveries()]
         if waits:
-            await self.advance(max(1, min(waits) + 1) / 1000)
+            await self.advance(max(1_000, min(waits) + 1) / 1000)
 
     def _redeliveries(self) -> list[int]:
         """When the platform will send again what was not acked."""
@@ -181,7 +186,7 @@ class Stage:
         for message_id in self.unsettled():
             last = self.ledger.deliveries(message_id, RECEIVED)[-1]
             if last.attempt <= len(schedule):
-                found.append(last.at_ms + ACK_LIMIT_MS + int(schedule[last.attempt - 1] * 1000))
+                found.append(last.at_ms + ACK_LIMIT_MS + int(schedule[last.attempt - 1] * 1000) + 1_000)
         return found
 
     def unsettled(self) -> list[str]:
