@@ -29,6 +29,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 BATCH_LIMIT = 128  # functions that share one COMMIT at most: bounds how long the first of them waits
+THREAD_END_POLLS = 5_000
 BACKUP_STEP_PAGES = 256  # 1 MiB: how long writers wait while a backup runs
 
 
@@ -195,7 +196,10 @@ async def _connect_on_thread(connect: Callable[[], sqlite3.Connection]) -> aiosq
     try:
         return await connection
     except BaseException:
-        await asyncio.to_thread(connection._thread.join, 5.0)
+        for _ in range(THREAD_END_POLLS):  # it ends within a moment; nothing tells the loop when
+            if not connection._thread.is_alive():
+                break
+            await asyncio.sleep(0.001)
         raise
 
 
