@@ -244,7 +244,7 @@ async def test_after_a_cut_line_the_page_shows_what_it_missed(page: Page, emulat
     await expect(page.locator(".offline")).to_be_visible()
     emulator.world.say("张三", emulator.world.private_chat("张三"), "离线时的消息", push=False)
     await emulator.start(port=port)
-    await expect(page.locator(".row .text")).to_have_text("离线时的消息", timeout=15_000)
+    await expect(page.locator(".row .text")).to_have_text("离线时的消息")
     await expect(page.locator(".offline")).to_be_hidden()
 
 
