@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserId
 from channels.rules import intents
 from channels.store import inbox, outbox, routes, sessions, snapshots, turns
+from channels.store.transactions.deliver import forget_snapshot
 from channels.store.tx import Tx
 
 UUIDS_PER_CONTINUE = 2
@@ -89,6 +90,8 @@ def _queue(
     now: int,
 ) -> None:
     outbox.supersede_card(tx, old.turn_id, 0, now)
+    if outbox.terminals_settled(tx, old.turn_id):  # its reactions are done: nobody else would forget it
+        forget_snapshot(tx, old.turn_id)
     turns.insert_turn(tx, request.turn_id, "continue", old.turn_id, old.session_id, request.operator, epoch, now)
     snapshot = snapshots.Snapshot(
         turn_id=request.turn_id,
