@@ -1,7 +1,6 @@
 """Taking the domain file over: as the one that ran here last, or as one that was put back."""
 
 import asyncio
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +30,6 @@ class Owned:
 
     ownership: Ownership
     in_quarantine: bool
-
-
-def true_path(domain_file: Path) -> Path:
-    """The file itself, whatever links lead to it: what lies beside it lies beside that one."""
-    return Path(os.path.realpath(domain_file))
 
 
 async def take_file(database: Database, clock: FlooredClock, ids: Ids, *, replay_pending: bool) -> Owned:

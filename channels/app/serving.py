@@ -9,7 +9,7 @@ from channels import __version__
 from channels.app.building import Parts, Ports, Resolved, assemble, resolve
 from channels.app.figures import Figures
 from channels.app.operations import ControlOperations
-from channels.app.owning import AnchorKeeper, take_file, true_path
+from channels.app.owning import AnchorKeeper, take_file
 from channels.clock import FlooredClock
 from channels.config import Settings
 from channels.errors import ApiRefused, ConfigError, OutcomeUnknown, RetryLater
@@ -30,6 +30,7 @@ from channels.service.upkeep import keep_beating, keep_sweeping
 from channels.store import owners
 from channels.store.anchor import refuse_half_restored
 from channels.store.database import Database
+from channels.store.domain_file import true_path
 from channels.store.lock import FileLock, lock_path
 from channels.store.transactions.boot import read_floor
 from channels.store.transactions.missed import beat_last

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from channels.app.owning import true_path
 from channels.cli.control_client import NotRunning, call_service
 from channels.cli.copy_words import describe
 from channels.cli.faults import CheckFailed
@@ -12,6 +11,7 @@ from channels.clock import SystemClock
 from channels.config import Settings
 from channels.errors import Refused
 from channels.store.copies import CopyFacts, back_up_closed, inspect_copy, mark_copy
+from channels.store.domain_file import true_path
 
 LONGEST_S = 3600.0
 

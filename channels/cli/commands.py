@@ -9,6 +9,7 @@ import typer
 
 from channels.cli.demo_words import DemoCommand
 from channels.cli.faults import explain
+from channels.cli.importing import no_collector
 
 DEMO_PORT, EMULATOR_PORT = 8790, 8800
 
@@ -65,7 +66,8 @@ def _options(
 @app.command()
 def run(config: ConfigFile = None) -> None:
     """Run the service until SIGTERM or Ctrl-C; a second signal leaves at once."""
-    from channels.cli.running import run_service
+    with no_collector():
+        from channels.cli.running import run_service
 
     run_service(config, os.environ)
 

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from channels import __version__
-from channels.app.owning import true_path
 from channels.cli.checking import check_place
 from channels.cli.doctor_words import Check, failed, ok, skipped, warning
 from channels.cli.faults import CheckFailed
@@ -16,6 +15,7 @@ from channels.config import Settings
 from channels.errors import Refused, StartRefused
 from channels.store.anchor import mark_path, read_beside
 from channels.store.copies import look_into
+from channels.store.domain_file import true_path
 from channels.store.header import check_header
 from channels.store.invariants import look
 from channels.store.lock import FileLock, lock_path

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from channels.app.owning import true_path
 from channels.cli.copy_words import describe
 from channels.cli.running import read_settings
 from channels.clock import SystemClock
 from channels.store.copies import put_back
+from channels.store.domain_file import true_path
 
 
 def restore(config: Path | None, copy: Path, environ: Mapping[str, str]) -> None:

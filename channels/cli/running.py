@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from channels import logs
+from channels.cli.importing import no_collector
 from channels.cli.notify import Notifier
 from channels.cli.signals import stop_on_signals
 from channels.config import Settings, check_secrets, load_settings
@@ -27,7 +28,8 @@ def run_service(config: Path | None, environ: Mapping[str, str]) -> None:
     settings = read_settings(config, environ)
     check_secrets(settings, environ)
     logs.configure(settings.log.level, settings.log.format)
-    from channels.app import serve  # before the loop runs: lark_channel would break a running one
+    with no_collector():  # before the loop runs, which it would hold up
+        from channels.app import serve
 
     asyncio.run(_serve(serve, settings, Notifier(environ)))
 

@@ -79,9 +79,11 @@ def inspect_copy(path: Path) -> CopyFacts:
 
 def back_up_closed(domain_file: Path, target: Path, now_ms: int) -> None:
     """Copy a file that no service has open. Raises StartRefused (in use, not ours), Refused (the target exists)."""
+    if not domain_file.exists():
+        raise Refused("no_file", f"{domain_file} is not there: there is nothing to copy yet")
     with locked(domain_file, now_ms):
         if check_header(domain_file, newest=len(load_migrations())) is None:
-            raise Refused("no_file", f"{domain_file} is missing or empty: there is nothing to copy yet")
+            raise Refused("no_file", f"{domain_file} is empty: there is nothing to copy yet")
         with closing(sqlite3.connect(domain_file, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             copy_pages(connection, target, STEP_PAGES, lambda: None)

@@ -59,7 +59,7 @@ def open_domain_file(
     Raises `StartRefused`, with the reason and how to mend it, having changed nothing but the lock file.
     """
     steps = load_migrations(migrations)
-    path = Path(os.path.realpath(path))  # one file, one lock, whatever links lead to it
+    path = true_path(path)
     try:
         with ExitStack() as undo:
             _make_folder(path.parent)
@@ -79,6 +79,11 @@ def open_domain_file(
             return DomainFile(path, connection, lock, version)
     except (sqlite3.Error, OSError) as error:
         raise StartRefused(_explain(path, error)) from error
+
+
+def true_path(path: Path) -> Path:
+    """The file itself, whatever links lead to it: one file has one lock, and what belongs to it lies beside it."""
+    return Path(os.path.realpath(path))
 
 
 def _make_folder(folder: Path) -> None:

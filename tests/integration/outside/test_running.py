@@ -76,7 +76,11 @@ class TestRun:
         assert (code, out) == (0, "")
         assert "service.stopped" in err
         assert "secret" not in err.replace("app_secret", "")
-        assert sorted(each.name for each in domain_file(config).parent.iterdir()) == ["channels.db", "channels.db.lock"]
+        assert sorted(each.name for each in domain_file(config).parent.iterdir()) == [
+            "channels.db",
+            "channels.db.anchor",
+            "channels.db.lock",
+        ]
 
     async def test_status_is_answered_and_a_second_instance_is_refused_by_name(
         self, config: Path, emulator: Emulator
