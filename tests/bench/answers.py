@@ -63,6 +63,7 @@ def measure_many_turns(ring: Ring, sizes: Sizes) -> Iterator[Figure]:
     ring.ours.call("history", keep=True)
     acks = tuple(crowd["acks_ms"])
     yield Figure(f"worst ack while {sizes.turns_at_once} turns stream", "ms", max(acks), target=1000, samples=acks)
+    yield Figure("… of it between our reading the frame and writing the ack", "ms", crowd["worst_own_ms"])
     yield Figure(
         f"{sizes.turns_at_once} turns of {sizes.turn_ms / 1000:g} s at once: all answered", "s", crowd["seconds"]
     )

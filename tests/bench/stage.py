@@ -33,6 +33,7 @@ class Stage:
         self._connected_s = self._moved_s = 0.0
         self._acked = 0
         self._last_ack_s = 0.0
+        self._worst_own_ms = 0  # by the bot's own clock, as its acks say: frame read → ack written
         self._first_seen: dict[str, float] = {}  # message id → when its first reply or reaction was visible
         self._people: list[str] = []
         acknowledge = emulator.deliveries.acknowledge
@@ -99,7 +100,7 @@ class Stage:
         whole answer, the acks' milliseconds, and the calls that it took."""
         while len(self._people) < people:
             self._people.append(self.world.add_person(f"Person {len(self._people)}").open_id)
-        calls, started_s = len(self.ledger.calls()), time.perf_counter()
+        calls, started_s, self._worst_own_ms = len(self.ledger.calls()), time.perf_counter(), 0
         asked = [self.world.say(who, self.world.private_chat(who), text) for who in self._people[:people]]
         spoken = []
         for number in range(talk):
@@ -110,7 +111,8 @@ class Stage:
         seconds = time.perf_counter() - started_s
         latencies = await self._latencies_ms([*asked, *spoken])
         await self._settle(limit_s)
-        return {"seconds": seconds, "acks_ms": latencies, "calls": len(self.ledger.calls()) - calls}
+        calls = len(self.ledger.calls()) - calls
+        return {"seconds": seconds, "acks_ms": latencies, "worst_own_ms": self._worst_own_ms, "calls": calls}
 
     async def history(self, keep: bool) -> None:
         """Whether every state of every card is kept; what is there now stays."""
@@ -127,6 +129,7 @@ class Stage:
     def _note_ack(self, acknowledge: Callable[[Frame], None], frame: Frame) -> None:
         self._acked += 1
         self._last_ack_s = time.perf_counter()
+        self._worst_own_ms = max(self._worst_own_ms, int(frame.headers.get("biz_rt", 0)))
         acknowledge(frame)
 
     def _note_change(self, change: Json) -> None:
