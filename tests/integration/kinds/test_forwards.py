@@ -111,17 +111,18 @@ async def test_a_forward_inside_a_forward(house: House) -> None:
     assert len(house.calls(GETS)) == 2
 
 
-async def test_a_forward_that_goes_on_for_ever_is_cut(house: House) -> None:
-    chat_id = house.world.private_chat("Alice")
-    inner = await forward_between_others(house)
-    outer = house.world.forward("Alice", chat_id, [inner])
-    (copy,) = house.world.message(outer).children
-    house.world.message(copy).children = [copy]
-    house.world.message(copy).upper_message_id = copy
-    house.world.message(outer).children = [copy]
-    text, _ = await read_alone(house, outer)
-    assert len(text) < 1_000
-    assert len(house.calls(GETS)) <= 4
+async def test_forwards_in_forwards_are_read_three_deep(house: House) -> None:
+    outer = upper = house.world.forward("Alice", house.world.private_chat("Alice"), said_in_group(house, 1))
+    for _ in range(6):
+        inner = house.world.new_message(GROUP, "ou_bob", "merge_forward", "{}")
+        inner.upper_message_id = upper
+        house.world.timeline.add(inner, listed=False)
+        house.world.message(upper).children.append(inner.message_id)
+        upper = inner.message_id
+    text, words = await read_alone(house, outer)
+    assert "> > > [not read: it lies too deep in other forwards]" in text
+    assert "Not read: forwarded messages: it lies too deep" in words
+    assert len(house.calls(GETS)) == 3
 
 
 async def test_a_forward_of_very_many_messages_is_bounded(house: House) -> None:
