@@ -14,6 +14,7 @@ from pathlib import Path
 from channels.rules.downloads import numbered
 
 INBOX = "inbox"
+IGNORE = ".gitignore"
 NUMBERS_AT_MOST = 10_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,9 +39,22 @@ def save_file(folder: Path, name: str, data: bytes) -> str:
 
 
 def _open_inbox(root: int) -> int:
+    """The folder, made if need be; in a Git worktree it ignores itself, so that no commit takes people's files along."""
     with contextlib.suppress(FileExistsError):
         os.mkdir(INBOX, mode=0o700, dir_fd=root)
-    return os.open(INBOX, _FOLDER, dir_fd=root)
+    inbox = os.open(INBOX, _FOLDER, dir_fd=root)
+    if _exists(root, ".git") and not _exists(inbox, IGNORE):
+        with contextlib.suppress(FileExistsError), os.fdopen(os.open(IGNORE, _NEW, 0o600, dir_fd=inbox), "wb") as file:
+            file.write(b"*\n")
+    return inbox
+
+
+def _exists(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _save(inbox: int, name: str, data: bytes) -> str:

@@ -62,3 +62,12 @@ def test_a_full_disk_leaves_nothing_half(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         save_file(tmp_path, "x" * 300, b"one")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_in_a_git_folder_the_files_are_not_committed(tmp_path: Path, kind: str) -> None:
+    (tmp_path / ".git").mkdir() if kind == "folder" else (tmp_path / ".git").write_text("gitdir: elsewhere")
+    for data in (b"one", b"two"):
+        save_file(tmp_path, "a.txt", data)
+    assert names(tmp_path) == [".gitignore", "a (2).txt", "a.txt"]
+    assert (tmp_path / "inbox" / ".gitignore").read_text() == "*\n"
