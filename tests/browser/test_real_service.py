@@ -137,8 +137,9 @@ async def test_a_file_is_acknowledged(page: Page, open_house: OpenHouse, take_pi
     house = await open_house()
     report: FilePayload = {"name": "周报.docx", "mimeType": "application/octet-stream", "buffer": b"report" * 4000}
     await page.set_input_files(".chat-pane .compose-file", [report])
-    card = page.locator(".card").first
-    await expect(card).to_be_visible(timeout=15_000)
+    card = await see(page, "已完成")
+    await expect(card.locator("li")).to_have_text("周报.docx (24000 B)")
+    await assert_nothing_raw(page)
     await house.quiet()
     await take_picture(page, "file")
 
