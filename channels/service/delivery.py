@@ -25,6 +25,7 @@ from channels.rules import delivery
 from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
 from channels.rules.reconcile import Absent, Ambiguous
+from channels.rules.retry import backoff_ms
 from channels.service.card_book import CardBook, CardPlace
 from channels.service.context import Context
 from channels.service.reconcile import look_into_history
@@ -53,6 +54,7 @@ class Delivery:
         self._context, self._book = context, book
         self._active: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._resting: dict[str, tuple[int, float]] = {}  # lane → (failures in a row, not before this moment)
         self._crowded = False  # somebody found no room: look again when there is some
         self._stopping = False
         self.tell_running: Callable[[TurnId], None] = lambda turn_id: None
@@ -78,10 +80,14 @@ class Delivery:
             try:
                 # lanes at work are due as well, and must not hide the others
                 lanes = await context.database.read(outbox.due_lanes, context.now(), 2 * LANES_AT_ONCE)
-                self.kick(lane for lane in lanes if lane not in self._active)
+                self.kick(lane for lane in lanes if lane not in self._active and not self._rests(lane))
             except Exception:
                 log.exception(LOOP_FAILED, loop="delivery")
             await context.outbox.wait(POLL_S)
+
+    def _rests(self, lane: str) -> bool:
+        """Whether this lane failed a moment ago for a reason of ours."""
+        return self._resting.get(lane, (0, 0.0))[1] > self._context.clock.monotonic()
 
     async def stop(self, limit_s: float) -> None:
         """No new attempts; those on their way get `limit_s` to be recorded."""
@@ -107,9 +113,13 @@ class Delivery:
             recorded = await context.database.run(begin_next, lane, context.now())
             while recorded.next is not None:
                 recorded = await self._attempt(recorded.next)
-        except Exception:
+        except Exception:  # recording failed: the request goes again under its uuid, but not in a tight loop
             log.exception(LOOP_FAILED, loop="delivery.lane", lane=lane)
+            failures = self._resting.get(lane, (0, 0.0))[0] + 1
+            wait_s = backoff_ms(failures, context.rng.random()) / 1000
+            self._resting[lane] = (failures, context.clock.monotonic() + wait_s)
             return
+        self._resting.pop(lane, None)
         if recorded.due_at is not None:
             self._wake_at(recorded.due_at)
 

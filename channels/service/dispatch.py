@@ -8,6 +8,7 @@ holds up another conversation.
 import asyncio
 import json
 from collections import defaultdict
+from sqlite3 import OperationalError
 
 from channels.cards.conversation import expired_card, queue_full_card
 from channels.cards.notice import notice_card
@@ -94,6 +95,9 @@ class Dispatch:
                 if waiting and not command:
                     continue
                 waiting = not await self._decide(row, command) or waiting
+            except OperationalError as error:  # the disk's fault, not the message's: it waits and no attempt counts
+                log.error(LOOP_FAILED, loop="dispatch.storage", message_id=row.message_id, error=str(error))
+                return
             except Exception:
                 log.exception(LOOP_FAILED, loop="dispatch.message", message_id=row.message_id)
                 await self._put_off(row)

@@ -34,6 +34,10 @@ class TurnLog:
         entries, self._entries = tuple(self._entries), []
         return entries
 
+    def put_back(self, entries: tuple[Entry, ...]) -> None:
+        """They could not be written: the next time takes them again."""
+        self._entries = [*entries, *self._entries]
+
     def close(self, view: View) -> tuple[Entry, ...]:
         """The last entries of a turn: the whole answer and what it cost."""
         message: list[Entry] = [("assistant/message", {"text": view.answer})] if view.answer else []

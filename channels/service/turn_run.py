@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from dataclasses import replace
 from pathlib import Path
+from sqlite3 import OperationalError
 
 from channels.agents.protocol import Agent, Said, TurnRequest
 from channels.cards.conversation import first_words
@@ -70,7 +71,7 @@ class TurnRun:
         self._agent: Agent | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._view = View(lease.turn_id)
-        self._saved_at = 0.0
+        self._saved_at, self._saved_words = 0.0, False
 
     def end_early(self, outcome: Outcome) -> None:
         """Make the agent stop; the turn ends with this outcome (a committed stop always ends as stopped)."""
@@ -192,15 +193,19 @@ class TurnRun:
                 await self._save()
 
     async def _save(self) -> None:
-        """What the person has read so far, at most once a second; ends the run when the turn is not ours."""
-        monotonic = self._context.clock.monotonic()
-        if monotonic - self._saved_at < SAVE_EVERY_S:
+        """What the person has read so far, with the first words and then once a second; ends the run when the turn is
+        not ours. A disk that is full for a while only means that less is saved."""
+        monotonic, first_words = self._context.clock.monotonic(), bool(self._view.answer) and not self._saved_words
+        if monotonic - self._saved_at < SAVE_EVERY_S and not first_words:
             return
-        self._saved_at = monotonic
-        context = self._context
-        ours = await context.database.run(
-            save_progress, self._lease, self._view.answer, self._log.take(), context.now()
-        )
+        self._saved_at, self._saved_words = monotonic, bool(self._view.answer)
+        context, entries = self._context, self._log.take()
+        try:
+            ours = await context.database.run(save_progress, self._lease, self._view.answer, entries, context.now())
+        except OperationalError as error:
+            log.error(LOOP_FAILED, loop="turn.save", turn_id=self._lease.turn_id, error=str(error))
+            self._log.put_back(entries)
+            return
         if not ours:
             self.end_early(Outcome.STOPPED)
 
