@@ -195,3 +195,25 @@ async def test_switched_off_nothing_is_looked_for(open_house: OpenHouse) -> None
     house.assert_answered_once(later)
     assert house.replies(lost) == []
     assert house.calls("im.message.list") == []
+
+
+async def test_what_was_taken_back_and_what_no_person_said(house: House) -> None:
+    """A recalled message, another bot's message and our own stand in history too."""
+    await known_places(house)
+    other = house.world.add_other_bot("Other", "other", [GROUP])
+
+    def take_back() -> str:
+        message_id = house.say("never mind", "Bob", push=False)
+        house.world.mark_recalled(house.world.message(message_id))
+        return message_id
+
+    steps: list[Step] = [
+        take_back,
+        lambda: house.world.say(other, GROUP, "a bot speaks", mention_bot=True, push=False),
+        lambda: house.say("a person speaks", "Bob", GROUP, mention_bot=True, push=False),
+    ]
+    *silent, question = await write_while_away(house, 10 * MINUTE_S, steps)
+    await answered(house, question)
+    await all_read(house)
+    assert [house.replies(message_id) for message_id in silent] == [[], []]
+    assert await house.rows("SELECT message_id FROM inbox WHERE origin = 'history'") == [(question,)]

@@ -6,6 +6,7 @@ import pytest
 
 from channels.emulator import GROUP
 from channels.emulator.faults import Fault
+from channels.service.missed import SCOPE_WORDS
 from tests.integration.conftest import OpenHouse
 from tests.integration.house import House
 from tests.integration.missed.absence import (
@@ -160,7 +161,7 @@ async def test_a_missing_scope_is_named_in_status(open_house: OpenHouse) -> None
     assert told["gaps"] == []
     (unreadable,) = [one for one in told["unreadable"] if one["place"] == GROUP]
     assert unreadable["for_good"]
-    assert "im:message.group_msg" in unreadable["why"]
+    assert unreadable["why"] == SCOPE_WORDS
 
 
 async def test_a_group_that_we_are_no_longer_in(house: House) -> None:
