@@ -3,8 +3,8 @@
 Order of the questions (the first that answers wins):
 
   1. recalled before it was decided                     → Drop
-  2. its thread has a tombstone                         → Refuse (expired topic)
      it has no words of its own and may get company     → Hold, once (rules.gathering)
+  2. its thread has a tombstone                         → Refuse (expired topic)
   3. its thread has a route                             → Continue there, no mention needed
   4. it hangs under the message of a claim              → AwaitEstablishing, whoever sent it
   5. a group, and the bot is not mentioned              → Drop, unless somebody asked for it on a pending card
@@ -155,10 +155,10 @@ def _place(message: Message, facts: Facts, policy: Policy) -> Decision:
     envelope = message.envelope
     if facts.recalled:
         return Drop("recalled")
-    if facts.tombstoned:
-        return Refuse("expired")
     if facts.hold_until_ms is not None:
         return Hold(facts.hold_until_ms)
+    if facts.tombstoned:
+        return Refuse("expired")
     if facts.thread_route is not None:
         return Continue(facts.thread_route, in_thread=True)
     if facts.claim_of_root is not None:

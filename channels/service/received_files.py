@@ -39,7 +39,7 @@ def save_file(folder: Path, name: str, data: bytes) -> str:
 
 
 def _open_inbox(root: int) -> int:
-    """The folder, made if need be; in a Git worktree it ignores itself, so that no commit takes people's files along."""
+    """The folder, made if need be. Where Git is, it ignores itself, so that no commit takes people's files along."""
     with contextlib.suppress(FileExistsError):
         os.mkdir(INBOX, mode=0o700, dir_fd=root)
     inbox = os.open(INBOX, _FOLDER, dir_fd=root)

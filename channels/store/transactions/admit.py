@@ -84,6 +84,8 @@ def decide_message(
             inbox.set_terminal(tx, row.message_id, "dropped", reason, now)
             return Decided(reason)
         case routing.Refuse(reason):
+            for message_id in company:  # one card for all of them
+                inbox.set_terminal(tx, message_id, "refused", reason, now)
             return _refuse(tx, message, reason, admission, now)
         case routing.AwaitEstablishing():
             if company:

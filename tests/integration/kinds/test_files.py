@@ -120,6 +120,21 @@ async def test_a_picture_that_waits_survives_a_restart(house: House) -> None:
     assert kept(house) == {"picture.png": PNG}
 
 
+async def test_pictures_that_are_refused_are_refused_once(open_house: OpenHouse) -> None:
+    house = await open_house(turns={"queue_limit": 1}, agents={"demo": {"kind": "demo", "pace": 1.0}})
+    running = house.say("work 600 seconds")
+    topic = (await house.shown(running)).thread_id
+    await house.held("SELECT count(*) FROM routes")
+    house.say("waits", thread_id=topic)
+    await house.held("SELECT count(*) FROM turns WHERE state = 'queued'", 1)
+    first, second = [send(house, "", PNG + bytes([number]), "image", thread_id=topic) for number in range(2)]
+    await pass_window(house, 2)
+    await house.shown(first)
+    await house.held("SELECT count(*) FROM inbox WHERE state = 'refused'", 2)
+    assert house.replies(second) == []
+    assert downloads(house) == []
+
+
 async def test_windows_of_zero_take_each_for_itself(open_house: OpenHouse) -> None:
     house = await open_house(files={"together_s": 0.0, "forward_s": 0.0})
     pictures = [send(house, "", kind="image") for _ in range(2)]
