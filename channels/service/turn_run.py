@@ -36,6 +36,7 @@ from channels.store.transactions.run import (
     Lease,
     Notice,
     enter_turn,
+    finish_if_stopped,
     finish_turn,
     save_progress,
     uuids_for,
@@ -88,6 +89,7 @@ class TurnRun:
         left queued, because the service stops while it is being prepared)."""
         context, prepared = self._context, await self._prepare(snapshot)
         if prepared is None:
+            await self._end_unentered()
             return
         if prepared.recalled and context.preferences.recalled == "stop":
             await self._finish(finished(self._view, Outcome.STOPPED))
@@ -96,7 +98,7 @@ class TurnRun:
         files = [{"kind": one.kind, "name": one.name, "path": str(one.path or "")} for one in prepared.attachments]
         entered = await context.database.run(enter_turn, self._lease, prepared.text, context.now(), files)
         if entered is None:
-            log.info(TURN_FENCED, turn_id=self._lease.turn_id)
+            await self._end_unentered()
             return
         log.info(TURN_ENTERED, turn_id=self._lease.turn_id, session_id=self._lease.session_id)
         try:
@@ -106,6 +108,16 @@ class TurnRun:
             words = texts(context.preferences.language)
             self._view = finished(self._view, Outcome.FAILED, words.error_internal)
         await self._finish(self._view)
+
+    async def _end_unentered(self) -> None:
+        """It was not entered: because a stop was asked for, which ends it, or because it is not ours."""
+        context = self._context
+        cards = draw(finished(self._view, Outcome.STOPPED), context.preferences.language)
+        finish = Finish(Outcome.STOPPED.value, (), cards, cards, context.uuids(uuids_for(len(cards))))
+        done = await context.database.run(finish_if_stopped, self._lease, finish, context.now())
+        log.info(TURN_FENCED if done is None else TURN_ENDED, turn_id=self._lease.turn_id, outcome="stopped")
+        if done is not None:
+            self._delivery.kick(done.lanes)
 
     async def _prepare(self, snapshot: Snapshot | None) -> Prepared | None:
         """What the agent is given; None when the turn was ended, or the service stops, meanwhile."""

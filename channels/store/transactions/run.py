@@ -146,6 +146,14 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | No
     return Finished(turn.outcome, (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id)))
 
 
+def finish_if_stopped(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:
+    """End a turn that was never entered because a stop was asked for. None: it is not that."""
+    turn = turns.find_turn(tx, lease.turn_id)
+    if turn is None or turn.state != "queued" or not turn.stop_requested or not _holds(turn, lease):
+        return None
+    return finish_turn(tx, lease, finish, now)
+
+
 def _open_cards(tx: Tx, turn_id: TurnId) -> tuple[OpenCard, ...]:
     opened = []
     for card in snapshots.cards_of(tx, turn_id):

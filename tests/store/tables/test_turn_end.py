@@ -2,11 +2,12 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from channels.errors import ApiRefused, CodeKind
-from channels.ids import TurnId, UserId
+from channels.ids import StartEpoch, TurnId, UserId
 from channels.rules.delivery import LeaveThread, PatchLane, TextLane, Wait, settle_failure
 from channels.rules.intents import reaction_lane, turn_lane
 from channels.store import snapshots
@@ -18,6 +19,7 @@ from channels.store.transactions.run import (
     StoppedAtOnce,
     Stopping,
     add_segment,
+    finish_if_stopped,
     finish_turn,
     save_progress,
     stop_turn,
@@ -273,3 +275,14 @@ def test_retention_keeps_what_is_open_and_what_is_unknown(store: Store) -> None:
     assert store.rows("SELECT count(*) FROM outbox WHERE state <> 'pending'") == [(0,)]
     assert store.rows("SELECT message_id, payload IS NULL FROM inbox ORDER BY 1") == [("om_1", 1), ("om_2", 0)]
     assert store.rows("SELECT count(*) FROM processed") == [(0,)]
+
+
+def test_a_stop_that_found_a_waiting_turn_of_an_older_boot_ends_it_when_it_would_run(store: Store) -> None:
+    turn_id = admit(store, message(1))
+    store.connection.execute("UPDATE turns SET stop_requested = 1")
+    store.reboot()
+    assert not enter(store, turn_id)
+    lease = lease_of(store, turn_id)
+    assert store.run(finish_if_stopped, replace(lease, start_epoch=StartEpoch(1)), finish_of(), store.now) is None
+    done = store.run(finish_if_stopped, lease, finish_of(), store.now)
+    assert done is not None and done.outcome == "stopped"
