@@ -280,7 +280,7 @@ STEPS: list[tuple[str, tuple[object, ...]]] = [
 ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(STEPS), min_size=8, max_size=30))
 def test_a_tombstoned_topic_never_has_a_route_again(
     tmp_path: Path, steps: list[tuple[str, tuple[object, ...]]]
