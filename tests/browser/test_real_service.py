@@ -52,6 +52,7 @@ async def test_stop_ends_the_answer_at_once(page: Page, open_house: OpenHouse, k
     await see_reactions(page)
     await expect(card.locator("pre").nth(1)).to_contain_text("grep")
     await expect(card).to_contain_text("已按你的要求停止。上面的内容已保留。")
+    assert await card.locator("pre").count() < 5  # the agent did not write to its end
     await expect(card.get_by_role("button", name="停止")).to_have_count(0)
     await keep_picture(page, "stopped")
     await house.quiet()
