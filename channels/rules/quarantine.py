@@ -4,15 +4,15 @@ Whatever was written before the boot that noticed it may have been answered afte
 history before anything is said: a message that carries an answer of ours is done, any other one is asked about.
 
 What shows that a message was answered: a reaction of ours on it (every turn leaves one while it runs and after a good
-end), or a message of ours that names it as its parent. In a topic Feishu names the topic's root instead, for every
-answer in it; those answers are dealt out by time, each to the latest question before it that has none yet. A command
-or a refused message has no reaction, so the dealing also serves them; it errs towards asking once too often.
+end; the caller looks for it), or a message of ours that names it as its parent. In a topic Feishu names the root as the
+parent of every answer there, so an answer speaks for the root only where nobody had asked anything else before it.
+Whoever cannot be sure asks: a question too many is a nuisance, a message that nobody answers is a loss.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
-from channels.ids import MessageId
+from channels.ids import MessageId, ThreadId
 from channels.rules.reconcile import Seen
 
 SKEW_MS = 60_000  # Feishu's clock and ours differ by less than this
@@ -20,10 +20,12 @@ SKEW_MS = 60_000  # Feishu's clock and ours differ by less than this
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A person's message whose answer is looked for."""
+    """A person's message whose answer is looked for. `is_root`: it opened its topic."""
 
     message_id: MessageId
     create_time_ms: int
+    thread_id: ThreadId | None = None
+    is_root: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +58,25 @@ def sort_held(question: Question, answered: Set[MessageId], since_ms: int) -> Fa
     return Answer() if question.create_time_ms >= since_ms else Ask()
 
 
-def find_answered(seen: Iterable[Seen], roots: Set[MessageId], questions: Iterable[Question]) -> frozenset[MessageId]:
-    """Which messages a reading of history shows as answered.
+def find_answered(seen: Iterable[Seen], questions: Iterable[Question]) -> frozenset[MessageId]:
+    """Which messages a reading of history shows as answered, reactions left aside.
 
-    `roots`: the roots of the topics that were read; `questions`: what people wrote there, whether asked for or not.
+    `questions`: what people wrote in the topics that were read, whether asked for or not.
     """
-    ours = sorted((one for one in seen if one.ours), key=lambda one: (one.create_time_ms, one.message_id))
-    named = {one.parent_id for one in ours if one.parent_id is not None}
-    open_questions = sorted(
-        (one for one in questions if one.message_id not in named), key=lambda one: (one.create_time_ms, one.message_id)
+    first_after: dict[ThreadId, int] = {}  # when the first question came that is not the topic's root
+    for one in questions:
+        if one.thread_id is not None and not one.is_root:
+            first_after[one.thread_id] = min(one.create_time_ms, first_after.get(one.thread_id, one.create_time_ms))
+    return frozenset(
+        answer.parent_id
+        for answer in seen
+        if answer.ours and answer.parent_id is not None and not _speaks_for_many(answer, first_after)
     )
-    dealt: set[MessageId] = set()
-    for answer in ours:
-        if answer.parent_id in roots:
-            earlier = [
-                one.message_id
-                for one in open_questions
-                if one.create_time_ms <= answer.create_time_ms and one.message_id not in dealt
-            ]
-            dealt.update(earlier[-1:])
-    return frozenset(named | dealt)
+
+
+def _speaks_for_many(answer: Seen, first_after: Mapping[ThreadId, int]) -> bool:
+    """Whether this answer names its topic's root and may be for another question in it."""
+    if answer.thread_id is None or answer.parent_id != answer.root_id:
+        return False
+    first = first_after.get(answer.thread_id)
+    return first is not None and first <= answer.create_time_ms

@@ -55,7 +55,6 @@ class Reading:
 
     seen: list[Seen] = field(default_factory=list)
     questions: dict[MessageId, Question] = field(default_factory=dict)
-    roots: set[MessageId] = field(default_factory=set)
     threads: dict[MessageId, ThreadId] = field(default_factory=dict)  # topic of each message that lies in one
 
     def take(self, items: Iterable[Item], app_id: str) -> None:
@@ -65,10 +64,11 @@ class Reading:
             if one.thread_id is not None:
                 self.threads[one.message_id] = one.thread_id
             if not one.ours and is_said(item):
-                self.questions[one.message_id] = Question(one.message_id, one.create_time_ms)
+                is_root = one.root_id is None
+                self.questions[one.message_id] = Question(one.message_id, one.create_time_ms, one.thread_id, is_root)
 
     def answered(self) -> frozenset[MessageId]:
-        return find_answered(self.seen, self.roots, self.questions.values())
+        return find_answered(self.seen, self.questions.values())
 
     def topics(self) -> frozenset[str]:
         """Topics in which we have spoken."""
@@ -213,9 +213,6 @@ class Quarantine:
         try:
             async for chunk in read_place(self._context, Container(place, max(0, since_ms))):
                 reading.take(chunk.items, self._context.policy.app_id)
-                if place.kind == "thread":
-                    roots = (str(item.get("root_id") or "") for item in chunk.items)
-                    reading.roots |= {MessageId(root) for root in roots if root}
         except ApiRefused:
             return
 
