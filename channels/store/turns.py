@@ -26,9 +26,11 @@ WITH ready AS (
     SELECT 1 FROM turns AS other WHERE other.session_id = mine.session_id AND other.state IN ('queued', 'entered')
     AND other.seq < mine.seq))
 SELECT {_TURN} FROM ready
-ORDER BY row_number() OVER (PARTITION BY sender_user_id ORDER BY seq)
+ORDER BY row_number() OVER (PARTITION BY coalesce(sender_user_id, '') ORDER BY seq)
        + (SELECT count(*) FROM turns AS running WHERE running.state = 'entered'
-          AND running.sender_user_id IS ready.sender_user_id), seq LIMIT :limit
+          AND running.sender_user_id IS ready.sender_user_id),
+         (SELECT coalesce(max(served.entered_at), 0) FROM turns AS served
+          WHERE served.sender_user_id IS ready.sender_user_id), seq LIMIT :limit
 """
 COUNT_WAITING = "SELECT count(*) FROM turns WHERE session_id = :session_id AND state = 'queued'"
 SELECT_OPEN_OF_PERSON = f"""
@@ -133,7 +135,8 @@ def find_turn_by_cause(tx: Tx, cause: str, cause_id: str) -> Turn | None:
 
 def runnable_turns(tx: Tx, epoch: OwnerEpoch, limit: int) -> list[Turn]:
     """The first queued turn of every session that has none entered. Round robin by person: who has fewer turns running
-    or before this one in the list comes first, then who came first, so that nobody waits for all of another's."""
+    or before this one in the list comes first, then who was served longest ago, then who came first. So nobody waits
+    for all of another's, however few may run at once."""
     return [_turn(row) for row in tx.rows(SELECT_RUNNABLE, {"owner_epoch": epoch, "limit": limit})]
 
 

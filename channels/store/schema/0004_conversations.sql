@@ -19,6 +19,7 @@ CREATE INDEX inbox_by_bots ON inbox (chat_id, received_at) WHERE sender_user_id 
 
 CREATE INDEX turns_of_session ON turns (session_id, seq);
 CREATE INDEX turns_queued ON turns (session_id, seq) WHERE state = 'queued';
+CREATE INDEX turns_served ON turns (sender_user_id, entered_at);
 CREATE INDEX turns_running ON turns (sender_user_id) WHERE state = 'entered';
 
 CREATE INDEX inflight_by_age ON inflight (started_at);

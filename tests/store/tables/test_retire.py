@@ -97,7 +97,7 @@ def test_activity_between_the_look_and_the_commit_keeps_it_too(store: Store) -> 
     open_topic(store)
     store.now += TTL_MS + 1
     before = store.now - TTL_MS
-    (found,) = store.run(stale_routes, before, 100) or ()
+    (found,) = store.run(stale_routes, before, 100) or []
     store.run(routes.touch_route, found.key, found.session_id, None, store.now)
     assert store.run(retire_route, found.key, before, store.now) is Retired.KEPT
     assert keys(store) == [TOPIC]
