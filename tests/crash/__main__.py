@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.crash.campaign import SIZES, Campaign
 from tests.crash.children import WarmParent
 from tests.crash.record import Record, write_record
+from tests.crash.storm import rage
 from tests.crash.workloads import WORKLOADS
 
 
@@ -26,11 +27,14 @@ async def run(arguments: argparse.Namespace) -> int:
             parent, size, arguments.seed, lambda line: print(line, flush=True), arguments.jobs, arguments.keep
         )
         await campaign.record()
-        await (campaign.kill_once() if size.k1 == "once" else campaign.kill_everywhere())
+        await (campaign.kill_everywhere() if size.k1 == "everywhere" else campaign.kill_once())
         await campaign.kill_twice(size.k2)
+        storm = await rage(parent, size.k3, arguments.seed, arguments.keep)
+        for violation in storm.violations:
+            campaign.say(f"VIOLATION {violation.rule} K3: {violation.text}")
     finally:
         await parent.stop()
-    record = Record.of(campaign, arguments.size, time.monotonic() - started)
+    record = Record.of(campaign, storm, arguments.size, time.monotonic() - started)
     print(record.table())
     write_record(record, arguments.record)
     return record.exit_code

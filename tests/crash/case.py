@@ -13,7 +13,7 @@ from typing import Any
 from tests.crash.checker import check
 from tests.crash.children import KILLED, WarmParent
 from tests.crash.sometimes import count_sometimes
-from tests.crash.stage import Stage, Violation
+from tests.crash.stage import LIMIT_S, Stage, Violation
 from tests.crash.workloads import Workload, carry_out
 
 Kills = Mapping[int, tuple[str, int]]
@@ -55,6 +55,7 @@ class Cases:
 
     parent: WarmParent
     keep: Path | None = None
+    limit_s: float = LIMIT_S
     count: int = 0
     results: list[Result] = field(default_factory=list)
 
@@ -64,7 +65,7 @@ class Cases:
         kills = {**workload.kills, **planned}
         self.count += 1
         folder = Path(tempfile.mkdtemp(prefix="crash-"))
-        stage = Stage(self.parent, folder, kills, dict(workload.platform), dict(workload.sections))
+        stage = Stage(self.parent, folder, kills, dict(workload.platform), dict(workload.sections), self.limit_s)
         try:
             async with stage:
                 await carry_out(workload, stage)

@@ -167,7 +167,7 @@ def deposed(evidence: Evidence) -> Iterator[Violation]:
         latest, highest = 0, 0
         for state in evidence.states(message):
             call = calls.get((message.card_id, state.sequence))
-            if call is None or not message.card_id:
+            if call is None or not message.card_id or not state.call.startswith("cardkit."):
                 continue
             owner = sum(boot.started_ms <= call.at_ms for boot in evidence.stage.boots)
             if owner < latest:

@@ -37,8 +37,11 @@ class WarmParent:
             stdout=asyncio.subprocess.PIPE,
         )
         assert process.stdout is not None
-        if not await process.stdout.readline():
+        told = await process.stdout.readline()
+        if not told:
             raise RuntimeError("the warm parent did not start")
+        if Path(json.loads(told)["code"]) != root.resolve():
+            raise RuntimeError(f"the warm parent runs other code than that of {root}: {told!r}")
         return cls(process)
 
     async def fork(self, job: dict[str, Any]) -> tuple[int, asyncio.Future[int]]:

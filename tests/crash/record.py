@@ -11,6 +11,8 @@ from tests.crash.campaign import Campaign
 from tests.crash.points import all_points
 from tests.crash.reach import NOT_REACHED, not_reached
 from tests.crash.sometimes import SOMETIMES
+from tests.crash.storm import StormResult
+from tests.crash.workloads import WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,14 @@ class Record:
     complete: bool
 
     @classmethod
-    def of(cls, campaign: Campaign, size: str, seconds: float) -> "Record":
+    def of(cls, campaign: Campaign, storm: StormResult, size: str, seconds: float) -> "Record":
         results = campaign.cases.results
         killed = Counter(point for result in results for point in result.died_at)
         sometimes: Counter[str] = Counter()
         for result in results:
             sometimes.update(result.sometimes)
-        complete = set(campaign.size.workloads) == set(type(campaign.size)("", 0, 0).workloads)
+        sometimes.update(storm.sometimes)
+        complete = set(campaign.size.workloads) == set(WORKLOADS)
         excused = not_reached()
         holes = sorted(all_points() - set(killed) - excused)
         stale = sorted(point for point in set(killed) & excused) + sorted(
@@ -37,6 +40,9 @@ class Record:
             {"workload": result.workload, "rule": each.rule, "text": each.text, "kills": result.as_json()["kills"]}
             for result in results
             for each in result.violations
+        ]
+        violations += [
+            {"workload": "K3", "rule": each.rule, "text": each.text, "kills": {}} for each in storm.violations
         ]
         values = {
             "campaign": "crash",
@@ -53,6 +59,7 @@ class Record:
             "excused": {name: NOT_REACHED[name] for name in sorted(NOT_REACHED)},
             "stale_excuses": stale if complete else [],
             "sometimes": {name: sometimes[name] for name in SOMETIMES},
+            "k3": storm.as_json(),
             "violations": violations,
         }
         return cls(values, complete)
@@ -79,6 +86,8 @@ class Record:
             ("not reached today, with a reason", len(values["excused"])),
             ("stale reasons", f"{len(values['stale_excuses'])} {' '.join(values['stale_excuses'])}"),
             *((f"sometimes: {name}", count) for name, count in values["sometimes"].items()),
+            ("K3: kills, messages", f"{values['k3']['kills']}, {values['k3']['messages']}"),
+            ("K3: file bytes, memory KB", f"{values['k3']['file_bytes']}, {values['k3']['rss_kb']}"),
             ("violations", len(values["violations"])),
             ("seconds", values["seconds"]),
         ]

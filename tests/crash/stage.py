@@ -74,7 +74,7 @@ class Stage:
     kills: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     platform: dict[str, Any] = field(default_factory=dict)
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
-    redelivers: bool = True
+    limit_s: float = LIMIT_S
     said: dict[str, Said] = field(default_factory=dict)
     clicks: list[Click] = field(default_factory=list)
     boots: list[Boot] = field(default_factory=list)
@@ -200,9 +200,9 @@ class Stage:
 
     # Waiting
 
-    async def until(self, fact: Callable[[], object], limit_s: float = LIMIT_S) -> None:
+    async def until(self, fact: Callable[[], object]) -> None:
         """Wait until `fact()` is true of what the world shows."""
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(self.limit_s):
             while True:
                 before = self._pulse()
                 try:
@@ -217,10 +217,10 @@ class Stage:
         """Wait until the service is connected and knows its name."""
         await self.until(lambda: bool(self.boots) and self.boot.ready.is_set())
 
-    async def quiet(self, limit_s: float = LIMIT_S) -> bool:
+    async def quiet(self) -> bool:
         """Wait until nothing has to happen any more; False (and a violation) when that does not come."""
         try:
-            async with asyncio.timeout(limit_s):
+            async with asyncio.timeout(self.limit_s):
                 while True:
                     before = self._pulse()
                     state = await self.line.ask(do="state") if self.boots and self.boot.ready.is_set() else None
@@ -231,7 +231,7 @@ class Stage:
                     if self._pulse() == before:
                         await self._nudge()
         except TimeoutError:
-            self.violations.append(Violation("L1", f"not quiet after {limit_s:.0f} s"))
+            self.violations.append(Violation("L1", f"not quiet after {self.limit_s:.0f} s"))
             return False
 
     def _pulse(self) -> tuple[int, ...]:
@@ -244,7 +244,7 @@ class Stage:
         self._closing = True
         self.line.tell_to_stop()
         try:
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(self.limit_s):
                 code = await asyncio.shield(self.boot.ended)
         except TimeoutError:
             self.violations.append(Violation("L1", "the service did not stop"))

@@ -12,8 +12,10 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
+import channels
 from channels.agents import demo, openai_chat  # noqa: F401  (imported so that no child has to)
 from tests.crash import boot
 
@@ -28,7 +30,7 @@ def serve() -> None:
     gc.collect()
     gc.freeze()
     children: set[int] = set()
-    _say({"warm": os.getpid()})
+    _say({"warm": os.getpid(), "code": str(Path(str(channels.__file__)).parents[1])})
     waiting = b""
     while True:
         readable, _, _ = select.select([0, woken], [], [])

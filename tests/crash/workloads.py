@@ -9,7 +9,6 @@ from channels.emulator.accounts import GROUP, PLAIN
 from tests.crash.stage import Expect, Stage, Violation
 
 REPLY, CREATE, UPDATE, REACT = "im.message.reply", "cardkit.card.create", "cardkit.card.update", "im.reaction.create"
-CASE_LIMIT_S = 90.0
 FORGOTTEN_S = 57 * 60.0  # after this no uuid is remembered
 Sections = dict[str, dict[str, Any]]
 
@@ -287,7 +286,7 @@ async def carry_out(workload: Workload, stage: Stage) -> None:
     """The workload, then quiet and a clean stop; a workload that waits in vain is a violation, not an error."""
     try:
         await stage.until(lambda: len(stage.boots) > 1 or (bool(stage.boots) and stage.boot.ready.is_set()))
-        async with asyncio.timeout(CASE_LIMIT_S):
+        async with asyncio.timeout(1.5 * stage.limit_s):
             await workload.run(stage)
     except TimeoutError:
         stage.violations.append(Violation("L1", "the workload waited in vain for something that people should see"))

@@ -1,0 +1,91 @@
+"""Protections switched off: a patch on a copied tree, and the kills that must then show a violation."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.crash.case import Cases
+from tests.crash.children import ROOT, WarmParent
+from tests.crash.handover import hand_over
+from tests.crash.stage import Violation
+from tests.crash.workloads import WORKLOADS
+
+SHORT_S = 10.0  # what a missing protection loses would be waited for in vain
+PATCHES = Path(__file__).parent / "ablations"
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """`rules`: at least one of these must be violated. `kills`: (workload, boot, point, nth)."""
+
+    name: str
+    rules: frozenset[str]
+    kills: tuple[tuple[str, int, str, int], ...] = field(default=())
+
+    @property
+    def patch(self) -> Path:
+        return PATCHES / f"{self.name}.patch"
+
+
+ABLATIONS = {
+    each.name: each
+    for each in (
+        Ablation(
+            "ack-before-commit",
+            frozenset({"S11"}),
+            (("first message", 1, "inbox.INSERT_ROW", 1), ("first message", 1, "inbox.REGISTER", 1)),
+        ),
+        Ablation(
+            "snapshot-before-confirmation",
+            frozenset({"S3"}),
+            (("first message", 1, "update_card before", 1), ("continue in a topic", 1, "inbox.REGISTER", 2)),
+        ),
+        Ablation(
+            "uuid-per-attempt", frozenset({"S2", "S12"}), (("first message", 1, "reply_message after_effect", 1),)
+        ),
+        Ablation(
+            "gate-without-inbox",
+            frozenset({"S1", "S11"}),
+            (("first message", 1, "inbox.INSERT_ROW", 1),),
+        ),
+        Ablation("no-epoch-check", frozenset({"S10"})),
+    )
+}
+
+
+def copy_tree(target: Path, ablation: Ablation | None) -> Path:
+    """The tree as it stands here, with the protection taken out. Raises when the patch does not apply."""
+    for name in ("channels", "tests", "config"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__", "pictures"))
+    if ablation is not None:
+        apply_patch(target, ablation)
+    return target
+
+
+def apply_patch(tree: Path, ablation: Ablation) -> None:
+    """Take the protection out of this tree. Raises when the patch does not apply."""
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.parent)}
+    command = ["git", "apply", "--verbose", str(ablation.patch)]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or "Skipped" in done.stderr:
+        raise AssertionError(f"{ablation.patch.name} does not apply any more: {done.stderr}")
+
+
+async def find_violations(ablation: Ablation | None, tree: Path, folder: Path) -> list[Violation]:
+    """The small campaign that belongs to an ablation, on the code of `tree`."""
+    if ablation is not None and not ablation.kills:
+        return await hand_over(folder, tree)
+    parent = await WarmParent.start(tree)
+    try:
+        cases, found = Cases(parent, limit_s=SHORT_S), list[Violation]()
+        for workload, boot, point, nth in ablation.kills if ablation else ():
+            result = await cases.run(WORKLOADS[workload], {boot: (point, nth)})
+            found += result.violations
+            if ablation is not None and {each.rule for each in found} & ablation.rules:
+                break
+        return found
+    finally:
+        await asyncio.shield(parent.stop())
