@@ -42,6 +42,7 @@ class Intake:
     def __init__(self, context: Context, clicks: Clicks, stopping: Stopping, guiding: Guiding) -> None:
         self._context, self._clicks, self._stopping, self._guiding = context, clicks, stopping, guiding
         self._committing: dict[MessageId, asyncio.Future[Outcome]] = {}
+        self._ringing = False
         self.accepted = 0
         self.duplicates = 0
         self.asked = 0
@@ -81,7 +82,7 @@ class Intake:
         self._committing[envelope.message_id] = future
         future.add_done_callback(lambda done: self._forget(envelope.message_id, done))
         result = await asyncio.shield(future)
-        asyncio.get_running_loop().call_soon(self._count, result, envelope)  # behind the ack
+        self._count(result, envelope)
         return result
 
     def _commit(self, envelope: Envelope, raw: str) -> Awaitable[Outcome]:
@@ -93,8 +94,14 @@ class Intake:
         self._committing.pop(message_id, None)
         if not done.cancelled():
             done.exception()  # seen: every waiter was told, also when all of them have gone
-        # also when the ack timed out, for the row may be there; in a later pass of the loop, behind the ack
-        asyncio.get_running_loop().call_soon(self._context.inbox.ring)
+        if not self._ringing:  # once for all that one COMMIT released, and behind their acks
+            self._ringing = True
+            asyncio.get_running_loop().call_soon(self._ring)
+
+    def _ring(self) -> None:
+        """Wake the dispatch: also when the ack timed out, for the row may be there."""
+        self._ringing = False
+        self._context.inbox.ring()
 
     def _count(self, result: Outcome, envelope: Envelope) -> None:
         match result:
@@ -103,7 +110,8 @@ class Intake:
                 log.info(MESSAGE_DUPLICATED, message_id=envelope.message_id)
             case Accepted(None):
                 self.accepted += 1
-                log.info(MESSAGE_ACCEPTED, message_id=envelope.message_id, chat_id=envelope.chat_id)
+                # its decision is the line that people read; one more here would be a tenth of what an ack costs
+                log.debug(MESSAGE_ACCEPTED, message_id=envelope.message_id, chat_id=envelope.chat_id)
             case Asked():
                 self.asked += 1
             case Accepted(reason):
