@@ -18,7 +18,8 @@ def ask(store: Store, number: int, user: str) -> TurnId:
 
 def served(store: Store, slots: int, rounds: int) -> list[str]:
     """Who is served, when `slots` turns may run at once and each ends after the others that run have begun."""
-    people, running = [], []
+    people: list[str] = []
+    running: list[TurnId] = []
     for _ in range(rounds):
         store.now += 1
         for turn in store.run(runnable_turns, store.epoch, 100)[: slots - len(running)]:
