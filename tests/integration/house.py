@@ -6,10 +6,11 @@ domain file holds (asked again at every commit). Nothing sleeps.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from channels.agents.protocol import Agent
 from channels.app import Ports, Service
 from channels.clock import SystemIds, SystemRng
 from channels.config import Settings, build_settings
@@ -75,6 +76,7 @@ class House:
         self.world, self.ledger = emulator.world, emulator.ledger
         self.tap, self.clock = Tap(), MovableClock()
         self.service: Service | None = None
+        self.agents: Mapping[str, Agent] | None = None  # answer in place of those that the settings name
         self._running: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._committed = asyncio.Event()
@@ -94,7 +96,9 @@ class House:
 
     async def start(self, *, connected: bool = True) -> Service:
         """Boot the service on the file; `connected` waits until it has its connection and its name."""
-        ports = Ports(self.clock, SystemRng(), SystemIds(), hook=self.tap.statement, probe=self.tap.call)
+        ports = Ports(
+            self.clock, SystemRng(), SystemIds(), hook=self.tap.statement, probe=self.tap.call, agents=self.agents
+        )
         service = self.service = Service(self.settings, ports)
         await service.start()
         self._stop = asyncio.Event()
