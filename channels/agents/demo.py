@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from channels.agents.demo_script import script
+from channels.agents.demo_script import resumed, script
 from channels.agents.demo_words import DEMO_WORDS, DemoWord, demo_help
 from channels.agents.protocol import TurnRequest
 from channels.agents.running import RunningTurns
@@ -43,7 +43,7 @@ class DemoAgent:
     async def _play(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         """Each step at its own moment from the start on, so that a slow reader does not stretch the whole."""
         due_s = self._clock.monotonic()
-        for step in script(turn):
+        for step in resumed(turn) if turn.continues else script(turn):
             due_s += step.pause_s * self._pace
             await asyncio.sleep(max(0.0, due_s - self._clock.monotonic()))
             yield step.event

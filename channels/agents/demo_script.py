@@ -63,6 +63,25 @@ def script(turn: TurnRequest) -> Iterator[Step]:
     yield Step(0, _end(ask, language))
 
 
+def resumed(turn: TurnRequest) -> Iterator[Step]:
+    """What is left of an answer that was cut off: the script of the question before, without the words that its last
+    answer has already said."""
+    questions = [one.text for one in turn.history if one.role == "user"]
+    answers = [one.text for one in turn.history if one.role == "assistant"]
+    if not questions:
+        yield from script(turn)
+        return
+    said = len(answers[-1]) if answers and turn.history[-1].role == "assistant" else 0
+    for step in script(replace(turn, text=questions[-1], history=turn.history[:-2], continues=False)):
+        if isinstance(step.event, TextDelta) and said > 0:
+            rest = step.event.text[said:]
+            said -= len(step.event.text)
+            if not rest:
+                continue
+            step = Step(0, TextDelta(rest))
+        yield step
+
+
 def _own_words(text: str) -> str:
     """What the person wrote: without what is quoted or forwarded, and without the names of files."""
     lines = (line for line in text.splitlines() if not line.startswith((">", "**")))

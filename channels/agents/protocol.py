@@ -41,6 +41,7 @@ class TurnRequest:
     history: tuple[Said, ...] = ()
     folder: Path | None = None
     language: str = "en"
+    continues: bool = False  # the last answer in `history` was cut off: go on from where it stops
     attachments: tuple[Attachment, ...] = ()
 
 

@@ -110,6 +110,12 @@ def advance(view: View, event: AgentEvent) -> View:
             assert_never(event)
 
 
+def joined_prefix(text: str) -> str:
+    """What was said before a cut, ready for what comes: a sentence that was cut goes on in its line."""
+    whole = not text or text[-1] in ".!?。！？…:：;；\n`|)"
+    return f"{text.rstrip()}\n\n" if whole and text.strip() else text
+
+
 def finished(view: View, outcome: Outcome, error: str = "") -> View:
     """The view of a turn that has ended; tools that never reported back are shown as failed."""
     tools = tuple(

@@ -13,9 +13,10 @@ from channels.feishu.connection import Answer
 from channels.feishu.events import CardClicked
 from channels.ids import TurnId
 from channels.logs import CARD_CLICKED, get_logger
+from channels.rules.turn import View
 from channels.service.context import Context
 from channels.service.missed_cards import STATES, MissedCards
-from channels.service.stopping import Stopping
+from channels.service.stopping import Stopping, draw
 from channels.service.toasts import toast
 from channels.store.transactions.accept import accept_event
 from channels.store.transactions.resume import (
@@ -92,7 +93,10 @@ class Clicks:
             admins=context.preferences.admins,
             turn_id=turn_id,
             uuids=context.uuids(UUIDS_PER_CONTINUE),
-            message_json=json.dumps({"text": words.continue_request, "resources": []}, ensure_ascii=False),
+            message_json=json.dumps(
+                {"text": words.continue_request, "resources": [], "continues": True}, ensure_ascii=False
+            ),
+            thinking=draw(View(turn_id), context.preferences.language)[0],
         )
         result = await context.database.run(continue_turn, request, context.epoch, context.now())
         outcome = result.why if isinstance(result, NotContinued) else "continued"

@@ -49,6 +49,7 @@ class LiveCard:
         self._signal, self._ending = Signal(), Signal()
         self._shown: list[Card] = [shown]
         self._sequences = {card.segment: (card.first_sequence, card.last_sequence) for card in cards}
+        self._answering = False
         self._frames, self._quiet, self._closing = 0, False, False
         self._opened_at = context.clock.monotonic()
         book.open(lease.turn_id, self._signal)
@@ -57,7 +58,9 @@ class LiveCard:
         self._task = asyncio.create_task(self._run(), name=f"live-{lease.turn_id}")
 
     def show(self, view: View) -> None:
-        """This is how the cards should look now."""
+        """This is how the cards should look now. The first words of the answer are shown at once."""
+        if view.answer and not self._answering:
+            self._answering, self._frames = True, 0
         self._view = view
         self._signal.ring()
 
@@ -99,7 +102,7 @@ class LiveCard:
             return True
         wait_s = gap_ms(self._frames, self._context.preferences.frame_gaps_ms) / 1000
         until = self._context.clock.monotonic() + wait_s
-        while not self._closing and (left := until - self._context.clock.monotonic()) > 0:
+        while self._frames and not self._closing and (left := until - self._context.clock.monotonic()) > 0:
             await self._ending.wait(min(left, LOOK_AGAIN_S))  # not the signal, which rings at every word
         return not self._closing
 

@@ -38,9 +38,10 @@ class TurnLog:
         """They could not be written: the next time takes them again."""
         self._entries = [*entries, *self._entries]
 
-    def close(self, view: View) -> tuple[Entry, ...]:
-        """The last entries of a turn: the whole answer and what it cost."""
-        message: list[Entry] = [("assistant/message", {"text": view.answer})] if view.answer else []
+    def close(self, view: View, prefix: str = "") -> tuple[Entry, ...]:
+        """The last entries of a turn: the whole answer and what it cost. `prefix` was said by an earlier turn."""
+        answer = view.answer.removeprefix(prefix)
+        message: list[Entry] = [("assistant/message", {"text": answer})] if answer else []
         return (*self.take(), *message, ("usage", asdict(view.usage)))
 
     def _flush_chunk(self) -> None:

@@ -6,6 +6,7 @@ ends, fails, hangs, ignores a stop — the turn ends with one finish commit whos
 
 import asyncio
 import contextlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from sqlite3 import OperationalError
@@ -18,7 +19,7 @@ from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
 from channels.rules.agent_event import Ended, Outcome
-from channels.rules.turn import Phase, View, advance, finished
+from channels.rules.turn import Phase, View, advance, finished, joined_prefix
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
@@ -72,6 +73,7 @@ class TurnRun:
         self._agent: Agent | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._view = View(lease.turn_id)
+        self._prefix, self._continues = "", False
         self._saved_at, self._saved_words = 0.0, False
 
     def end_early(self, outcome: Outcome) -> None:
@@ -144,7 +146,10 @@ class TurnRun:
         if self._folder_lacks:
             self._view = finished(self._view, Outcome.FAILED, texts(context.preferences.language).error_folder)
             return
-        self._agent, self._view = agent, replace(self._view, agent=agent.name)
+        kept = json.loads(entered.snapshot.message or "{}")
+        self._prefix = joined_prefix(str(kept.get("prefix", "")))  # an earlier turn's words stay in front
+        self._continues = bool(kept.get("continues"))
+        self._agent, self._view = agent, replace(self._view, agent=agent.name, answer=self._prefix)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
         live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
@@ -170,6 +175,7 @@ class TurnRun:
             history=tuple(Said(role, said) for role, said in entered.history),
             folder=self._folder,
             language=self._context.preferences.language,
+            continues=self._continues,
             attachments=self._prepared.attachments,
         )
 
@@ -240,7 +246,7 @@ class TurnRun:
         assert view.outcome is not None
         count = max(len(cards), len(stopped))
         uuids = context.uuids(uuids_for(count + 8))
-        finish = Finish(view.outcome, self._log.close(view), cards, stopped, uuids, self._notice(view))
+        finish = Finish(view.outcome, self._log.close(view, self._prefix), cards, stopped, uuids, self._notice(view))
         done = await commit_surely(
             context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
         )

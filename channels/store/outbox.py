@@ -99,6 +99,7 @@ COUNT_RIVALS = """
 SELECT count(*) FROM outbox WHERE chat_id = :chat_id AND intent_id <> :intent_id AND unsure = 1
 AND kind IN ('reply', 'segment', 'send') AND state IN ('pending', 'unknown')
 """
+COUNT_SENT_OF_TURN = "SELECT count(*) FROM sent_cards WHERE turn_id = :turn_id"
 SELECT_RECORDED = "SELECT message_id FROM sent_cards WHERE chat_id = :chat_id AND at >= :since"
 
 
@@ -308,6 +309,12 @@ def keep_entity(tx: Tx, message_id: MessageId, card_id: CardId | None, sequence:
 def sent_card_of_turn(tx: Tx, turn_id: TurnId, segment: int) -> SentCard | None:
     row = tx.row(SELECT_SENT_OF_TURN, {"turn_id": turn_id, "segment": segment})
     return SentCard(*row) if row else None
+
+
+def count_sent_of_turn(tx: Tx, turn_id: TurnId) -> int:
+    """How many messages of ours showed a card of this turn."""
+    row = tx.row(COUNT_SENT_OF_TURN, {"turn_id": turn_id})
+    return int(row[0]) if row else 0
 
 
 def count_rivals(tx: Tx, intent: Intent) -> int:

@@ -27,6 +27,10 @@ SELECT_SAID = """
 SELECT kind, body FROM session_events WHERE session_id = :session_id
 AND kind IN ('user/message', 'assistant/message') ORDER BY number DESC LIMIT :limit
 """
+SELECT_ANSWER_OF = """
+SELECT body FROM session_events WHERE session_id = :session_id AND turn_id = :turn_id AND kind = 'assistant/message'
+ORDER BY number DESC LIMIT 1
+"""
 HAS_ENDED = "SELECT 1 FROM session_events WHERE turn_id = :turn_id AND kind = 'turn/end'"
 SELECT_USAGE = "SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'usage' ORDER BY number"
 SELECT_FOLDER = """
@@ -147,6 +151,12 @@ def append(
     """One more entry. `kind` is one of the log kinds of design §10; `body` is small JSON."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     tx.execute(APPEND_EVENT, {"session_id": session_id, "kind": kind, "turn_id": turn_id, "now": now, "body": text})
+
+
+def last_answer_of(tx: Tx, session_id: SessionId, turn_id: TurnId) -> str:
+    """What a turn has said, as far as the log has it; "" for nothing."""
+    row = tx.row(SELECT_ANSWER_OF, {"session_id": session_id, "turn_id": turn_id})
+    return str(json.loads(row[0]).get("text", "")) if row else ""
 
 
 def has_ended(tx: Tx, turn_id: TurnId) -> bool:

@@ -1,14 +1,16 @@
 """*Continue*: a new turn for one that was interrupted, in the same session and the same card."""
 
+import json
 from dataclasses import dataclass
 
 from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserId
 from channels.rules import intents
+from channels.rules.intents import Drawing
 from channels.store import inbox, outbox, routes, sessions, snapshots, turns
 from channels.store.transactions.deliver import forget_snapshot
 from channels.store.tx import Tx
 
-UUIDS_PER_CONTINUE = 2
+UUIDS_PER_CONTINUE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class ContinueRequest:
     turn_id: TurnId
     uuids: tuple[SendUuid, ...]
     message_json: str
+    thinking: Drawing
 
 
 def continue_turn(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
@@ -76,7 +79,7 @@ def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> 
     if card is None or trigger is None:
         return NotContinued("no_card")
     _queue(tx, request, old, route, card, trigger, epoch, now)
-    return Continued(request.turn_id, (intents.reaction_lane(request.turn_id),))
+    return Continued(request.turn_id, (intents.turn_lane(request.turn_id), intents.reaction_lane(request.turn_id)))
 
 
 def _queue(
@@ -89,7 +92,9 @@ def _queue(
     epoch: OwnerEpoch,
     now: int,
 ) -> None:
-    outbox.supersede_card(tx, old.turn_id, 0, now)
+    alone = _has_one_card(tx, old.turn_id)
+    if alone:
+        outbox.supersede_card(tx, old.turn_id, 0, now)
     if outbox.terminals_settled(tx, old.turn_id):  # its reactions are done: nobody else would forget it
         forget_snapshot(tx, old.turn_id)
     turns.insert_turn(tx, request.turn_id, "continue", old.turn_id, old.session_id, request.operator, epoch, now)
@@ -102,14 +107,30 @@ def _queue(
         in_thread=not route.key.startswith("chat:"),
         reaction_id=None,
         route_key=route.key,
-        message=request.message_json,
+        message=_with_prefix(tx, request.message_json, old) if alone else request.message_json,
         sender_user_id=request.operator,
     )
     snapshots.insert_snapshot(tx, snapshot, now)
-    snapshots.adopt_card(tx, request.turn_id, request.uuids[1], card.card_id, card.message_id, card.sequence)
-    routes.touch_route(tx, route.key, old.session_id, card.message_id, now)
     build = intents.TurnIntents(request.turn_id, route.chat_id, trigger)
-    outbox.add_intents(tx, [build.typing(request.uuids[0])], now)
+    effects = [build.typing(request.uuids[0])]
+    if alone:
+        snapshots.adopt_card(tx, request.turn_id, request.uuids[1], card.card_id, card.message_id, card.sequence)
+    else:  # nobody can go on in the middle of several cards: they stay as they are
+        snapshots.insert_card(tx, request.turn_id, 0, "card", request.uuids[2], 0)
+        effects += build.card(0, request.thinking, (request.uuids[1], request.uuids[2]), final=False)
+    routes.touch_route(tx, route.key, old.session_id, card.message_id, now)
+    outbox.add_intents(tx, effects, now)
+
+
+def _has_one_card(tx: Tx, turn_id: TurnId) -> bool:
+    return max(outbox.count_sent_of_turn(tx, turn_id), len(snapshots.cards_of(tx, turn_id))) <= 1
+
+
+def _with_prefix(tx: Tx, message_json: str, old: turns.Turn) -> str:
+    """What was read already stays in front of what comes."""
+    message = json.loads(message_json)
+    message["prefix"] = sessions.last_answer_of(tx, old.session_id, old.turn_id)
+    return json.dumps(message, ensure_ascii=False)
 
 
 def _card_of(tx: Tx, turn_id: TurnId) -> outbox.SentCard | None:

@@ -7,7 +7,7 @@ from channels.rules.intents import reaction_lane, turn_lane
 from channels.store import snapshots
 from channels.store.transactions.resume import UUIDS_PER_CONTINUE, Continued, ContinueRequest, continue_turn
 from tests.store.tables.conftest import Store
-from tests.store.tables.drive import admit, deliver_all, enter, finish, message, uuids
+from tests.store.tables.drive import DRAWING, admit, deliver_all, enter, finish, message, uuids
 
 
 def interrupted(store: Store) -> TurnId:
@@ -30,6 +30,7 @@ def press(store: Store, turn_id: TurnId) -> TurnId:
         TurnId("turn_next"),
         uuids(UUIDS_PER_CONTINUE),
         '{"text":"go on"}',
+        DRAWING,
     )
     result = store.run(continue_turn, request, store.epoch, store.now)
     assert isinstance(result, Continued)

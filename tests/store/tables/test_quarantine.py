@@ -182,7 +182,9 @@ class TestComparison:
     def test_a_recalled_one_is_dropped(self, store: Store) -> None:
         one = message(OLD)
         accept(store, one)
-        store.run(inbox.record_event, EventId("event"), "message_recalled", one.envelope.message_id, "recorded", store.now)
+        store.run(
+            inbox.record_event, EventId("event"), "message_recalled", one.envelope.message_id, "recorded", store.now
+        )
         restore(store)
         assert settle(store, one) == "recalled"
 

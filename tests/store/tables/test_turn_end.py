@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from channels.errors import ApiRefused, CodeKind
-from channels.ids import StartEpoch, TurnId, UserId
+from channels.ids import EventId, StartEpoch, TurnId, UserId
 from channels.rules.delivery import LeaveThread, PatchLane, TextLane, Wait, settle_failure
 from channels.rules.intents import reaction_lane, turn_lane
 from channels.store import snapshots
 from channels.store.transactions.boot import sweep
 from channels.store.transactions.deliver import Recorded, Spare, begin_next, record_failure, record_success
 from channels.store.transactions.repair import repair_turn
+from channels.store.transactions.resume import Continued, ContinueRequest, NotContinued, continue_turn
 from channels.store.transactions.run import (
     NothingToStop,
     StoppedAtOnce,
@@ -286,3 +287,66 @@ def test_a_stop_that_found_a_waiting_turn_of_an_older_boot_ends_it_when_it_would
     assert store.run(finish_if_stopped, replace(lease, start_epoch=StartEpoch(1)), finish_of(), store.now) is None
     done = store.run(finish_if_stopped, lease, finish_of(), store.now)
     assert done is not None and done.outcome == "stopped"
+
+
+def press_continue(store: Store, turn_id: TurnId, event: str = "click") -> Continued | NotContinued:
+    request = ContinueRequest(
+        EventId(event), turn_id, ALICE, frozenset(), TurnId(f"again-{event}"), uuids(3), '{"text":"go on"}', DRAWING
+    )
+    return store.run(continue_turn, request, store.epoch, store.now)
+
+
+def interrupted(store: Store, pages: int = 1) -> TurnId:
+    turn_id = entered(store)
+    for segment in range(1, pages):
+        store.run(add_segment, lease_of(store, turn_id), segment, DRAWING, uuids(2), store.now)  # type: ignore[arg-type]
+    text: dict[str, object] = {"text": "half an answer"}
+    said = (("assistant/message", text),)
+    finish = replace(finish_of("interrupted", pages), log=said)
+    assert store.run(finish_turn, lease_of(store, turn_id), finish, store.now) is not None
+    deliver_all(store, turn_lane(turn_id))
+    deliver_all(store, reaction_lane(turn_id))
+    return turn_id
+
+
+def test_continue_goes_on_in_the_same_card_after_what_was_read(store: Store) -> None:
+    old = interrupted(store)
+    result = press_continue(store, old)
+    assert isinstance(result, Continued)
+    snapshot = store.run(snapshots.find_snapshot, result.turn_id)
+    (card,) = store.run(snapshots.cards_of, result.turn_id)
+    assert snapshot is not None and json.loads(snapshot.message or "")["prefix"] == "half an answer"
+    assert (card.message_id, card.card_id) == (f"sent-{old}/reply/0", f"card-{old}/create/0")
+    assert enter(store, result.turn_id)
+    finish(store, result.turn_id)
+    assert deliver_all(store, turn_lane(result.turn_id)) == ["close"]
+
+
+def test_an_answer_of_several_cards_goes_on_in_a_new_one(store: Store) -> None:
+    """The main card alone cannot hold what stands in three."""
+    result = press_continue(store, interrupted(store, pages=3))
+    assert isinstance(result, Continued)
+    assert deliver_all(store, turn_lane(result.turn_id)) == ["create", "reply"]
+
+
+def test_a_double_click_continues_once(store: Store) -> None:
+    """Field report 29."""
+    old = interrupted(store)
+    assert isinstance(press_continue(store, old, "first"), Continued)
+    assert press_continue(store, old, "second") == NotContinued("already")
+    assert press_continue(store, old, "first") == NotContinued("already")
+
+
+def test_a_second_interruption_gets_its_own_button(store: Store) -> None:
+    first = press_continue(store, interrupted(store), "first")
+    assert isinstance(first, Continued) and enter(store, first.turn_id)
+    finish(store, first.turn_id, "interrupted")
+    second = press_continue(store, first.turn_id, "second")
+    assert isinstance(second, Continued)
+
+
+def test_nothing_is_continued_where_it_makes_no_sense(store: Store) -> None:
+    done = entered(store)
+    finish(store, done)
+    assert press_continue(store, done) == NotContinued("not_interrupted")
+    assert press_continue(store, TurnId("nobody"), "other") == NotContinued("unknown_turn")
