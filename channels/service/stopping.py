@@ -64,6 +64,7 @@ class Stopping:
             context.now(),
             stop_running=context.preferences.recalled == "stop",
         )
+        context.missed.ring()  # a pending card may ask about it
         if recalled is not None:
             self._pass_on(recalled.turn_id, recalled.result)
 

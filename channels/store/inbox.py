@@ -197,6 +197,12 @@ def is_accepted(tx: Tx, message_id: MessageId) -> bool:
     return row is not None and row[0] == "accepted"
 
 
+def is_asked(tx: Tx, message_id: MessageId) -> bool:
+    """Whether a pending card asks what to do with this message."""
+    row = tx.row(SELECT_STATE, {"message_id": message_id})
+    return row is not None and row[0] == "asked"
+
+
 def take_up(tx: Tx, message_id: MessageId) -> str | None:
     """Whether this row is to be decided now: its verdict so far ("gathering" if it has waited for company), else None.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import EventId, MessageId, OwnerEpoch, TurnId, UserId
-from channels.store import inbox, turns
+from channels.store import inbox, missed_batches, turns
 from channels.store.transactions.run import Finish, NothingToStop, StoppedAtOnce, Stopping, stop_turn
 from channels.store.tx import Tx
 
@@ -29,6 +29,10 @@ def recall_message(
     """Remember the recall (it may come before its message), and end its turn: one that waits ends as stopped, one that
     runs does too with `stop_running`. Of several messages that are one question, the others are still answered."""
     if not inbox.record_event(tx, event_id, "message_recalled", message_id, "recorded", now):
+        return None
+    if inbox.is_asked(tx, message_id):  # nobody has to decide about it any more
+        missed_batches.remove_message(tx, message_id)
+        inbox.set_terminal(tx, message_id, "dropped", "recalled", now)
         return None
     turn_id = inbox.turn_of(tx, message_id)
     turn = turns.find_turn(tx, turn_id) if turn_id else None

@@ -37,8 +37,9 @@ from channels.store.transactions.missed_cards import (
     put_card,
     renew_cards,
 )
+from channels.store.transactions.recall import recall_message
 from tests.store.tables.conftest import Store
-from tests.store.tables.drive import admit, begin, deliver_all, message
+from tests.store.tables.drive import admit, begin, deliver_all, finish_of, message
 
 BEAT, HOUR = 5_000, 3_600_000
 BOB = Operator(frozenset({"u_bob", "open:ou_bob"}), "ou_bob")
@@ -357,3 +358,14 @@ class TestCard:
         assert begin(store, lane).intent.op == "rewrite"
         store.now += 2 * CARD_LIFE_MS
         assert store.run(renew_cards, store.now) == 0
+
+
+def test_a_message_that_is_taken_back_leaves_its_pending_card(store: Store) -> None:
+    for number in (1, 2):
+        find(store, old(number))
+    draw(store, "u1")
+    finish = finish_of("stopped")
+    store.run(recall_message, EventId("r"), MessageId("om_1"), finish, store.epoch, store.now, stop_running=True)
+    (view,) = store.run(batches_to_draw, 10)
+    assert [one.message_id for one in view.messages] == ["om_2"]
+    assert store.rows("SELECT state, verdict FROM inbox WHERE message_id = 'om_1'") == [("dropped", "recalled")]
