@@ -42,3 +42,17 @@ class GatedAgent:
         yield TextDelta("You said: ")
         yield TextDelta(turn.text)
         yield Ended(Outcome.COMPLETED)
+
+
+class TellingAgent(GatedAgent):
+    """Gives every question the same answer, in pieces of so many characters, with a moment between them."""
+
+    def __init__(self, answer: str, piece: int, pause_s: float = 0.0) -> None:
+        super().__init__()
+        self._text, self._piece, self._pause_s = answer, piece, pause_s
+
+    async def _answer(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
+        for place in range(0, len(self._text), self._piece):
+            await asyncio.sleep(self._pause_s)
+            yield TextDelta(self._text[place : place + self._piece])
+        yield Ended(Outcome.COMPLETED)
