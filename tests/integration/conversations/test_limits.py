@@ -24,9 +24,9 @@ async def test_the_queue_of_a_conversation_has_an_end(open_house: OpenHouse) -> 
     await house.shown(refused)
     assert WORDS.queue_full.format(count=3) in read(house, refused)
     assert await verdict(house, refused) == "queue_full"
-    other, _ = await house.ask("elsewhere")
-    house.assert_answered_once(other)
-    await house.ask("/stop", thread_id=reply.thread_id)
+    other = house.say("elsewhere")
+    await house.seen(lambda: house.has_ended(other))
+    await house.shown(house.say("/stop", thread_id=reply.thread_id))
     for message_id in taken:
         await house.answered(message_id)
         house.assert_answered_once(message_id)
