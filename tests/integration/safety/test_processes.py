@@ -24,6 +24,9 @@ from tests.integration import cards_seen
 from tests.integration.house import emulator_settings
 
 ROOT = Path(__file__).resolve().parents[3]
+LIMIT_S = 60.0  # every command is a fresh interpreter, on a machine that does much else
+
+pytestmark = pytest.mark.timeout(240)
 
 
 class Installation:
@@ -54,7 +57,7 @@ class Installation:
     async def run(self) -> Process:
         """A service that is connected."""
         process = await self.start("run")
-        await self.emulator.connected()
+        await self.emulator.connected(timeout_s=LIMIT_S)
         return process
 
     async def command(self, name: str, *arguments: str) -> tuple[int | None, str, str]:
@@ -70,7 +73,7 @@ class Installation:
         return self.world.say(user, self.world.private_chat(user), text)
 
     async def answered(self, message_id: str) -> None:
-        await self.ledger.until(lambda: self.ledger.reactions(message_id) == ["DONE"], 20)
+        await self.ledger.until(lambda: self.ledger.reactions(message_id) == ["DONE"], LIMIT_S)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What the file of a stopped service holds."""
@@ -106,13 +109,13 @@ class TestGoingDown:
     async def test_it_accepts_while_turns_end_and_writes_when_it_was_last_alive(self, place: Installation) -> None:
         process = await place.run()
         running = place.say("work 600 seconds")
-        await place.ledger.until(lambda: "Typing" in place.ledger.reactions(running), 20)
-        await place.ledger.until(lambda: place.ledger.visible_replies(running), 20)
+        await place.ledger.until(lambda: "Typing" in place.ledger.reactions(running), LIMIT_S)
+        await place.ledger.until(lambda: place.ledger.visible_replies(running), LIMIT_S)
         before = SystemClock().wall_ms()
         process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(draining(place), 20)
+        await asyncio.wait_for(draining(place), LIMIT_S)
         meanwhile = place.say("while it goes down", "Bob")
-        await place.ledger.until(lambda: acks(place, meanwhile) == [200], 20)
+        await place.ledger.until(lambda: acks(place, meanwhile) == [200], LIMIT_S)
         assert await ended(process) == 0
         (reply,) = place.ledger.visible_replies(running)
         assert cards_seen.phase(place.ledger.card_json(reply.message_id)) is Phase.INTERRUPTED
@@ -129,9 +132,9 @@ class TestGoingDown:
     async def test_a_second_signal_leaves_at_once_and_nothing_is_lost(self, place: Installation) -> None:
         process = await place.run()
         running = place.say("work 600 seconds")
-        await place.ledger.until(lambda: place.ledger.visible_replies(running), 20)
+        await place.ledger.until(lambda: place.ledger.visible_replies(running), LIMIT_S)
         process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(draining(place), 20)
+        await asyncio.wait_for(draining(place), LIMIT_S)
         loop = asyncio.get_running_loop()
         first = loop.time()
         while process.returncode is None and loop.time() - first < 10:  # an echo within 0.3 s counts as the same wish
@@ -139,7 +142,7 @@ class TestGoingDown:
             await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=0.2)
         assert await ended(process) == 128 + signal.SIGTERM
         await place.run()
-        await place.ledger.until(lambda: place.ledger.reactions(running) == [], 20)
+        await place.ledger.until(lambda: place.ledger.reactions(running) == [], LIMIT_S)
         (reply,) = place.ledger.visible_replies(running)
         await place.ledger.until(
             lambda: cards_seen.phase(place.ledger.card_json(reply.message_id)) is Phase.INTERRUPTED, 20
