@@ -2,13 +2,14 @@
 
 PYTHON ?= python3
 ARGS   ?=
+SIZE   ?= ci
 PY     := .venv/bin/python
 PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint config/constraints.txt
 PINS   := pyproject.toml config/constraints.txt
 CODE   := channels tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run check lint test pictures bench pins browser clean
+.PHONY: help demo run check lint test pictures crash bench pins browser clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,6 +34,9 @@ test: .venv/tested lint browser ## everything that CI runs
 
 pictures: .venv/tested browser ## pictures of pages and cards, into tests/browser/pictures
 	CHANNELS_PICTURES=1 $(PY) -m pytest -q tests/browser $(ARGS)
+
+crash: .venv/tested ## kill it everywhere, into build/crash-*.json: make crash, SIZE=full, ARGS='--seed 7'
+	$(PY) -m tests.crash --size $(SIZE) $(ARGS)
 
 bench: .venv/tested ## the figures of tests/bench
 	$(PY) -m tests.bench $(ARGS)

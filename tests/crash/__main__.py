@@ -21,7 +21,7 @@ async def run(arguments: argparse.Namespace) -> int:
     if arguments.workload:
         size = replace(size, workloads=tuple(arguments.workload))
     started = time.monotonic()
-    parent = await WarmParent.start(arguments.tree)
+    parent = await WarmParent.start(arguments.tree.resolve())
     try:
         campaign = Campaign(
             parent, size, arguments.seed, lambda line: print(line, flush=True), arguments.jobs, arguments.keep

@@ -1,6 +1,6 @@
 """What a child does: one boot of the service on a real file, led by the driver over a Unix socket.
 
-From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "rows", "sql"}, {"do": "stop"}.
+From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "stop"}.
 To the driver: {"ready"}, {"committed"} (coalesced), {"advanced": seconds}, {"answer": …} in the order of the questions,
 and {"rss_kb"} at the end. The service ends when the driver goes away.
 """
@@ -126,8 +126,6 @@ class Boot:
             match order["do"]:
                 case "state":
                     self._say({"answer": await self._state()})
-                case "rows":
-                    self._say({"answer": await self._read(order["sql"])})
                 case "advance":
                     self._advance(order["seconds"])
                     self._say({"answer": None})
@@ -143,10 +141,6 @@ class Boot:
         context = self._service.parts.context
         return await context.database.read(_state, context.now())
 
-    async def _read(self, sql: str) -> list[list[Any]]:
-        assert self._service is not None
-        return [list(row) for row in await self._service.parts.context.database.read(_rows, sql)]
-
     def _advance(self, seconds: float) -> None:
         self._clock.advance(seconds)
         if self._service is not None and self._service.figures.parts is not None:
@@ -159,7 +153,3 @@ def _state(tx: Tx, now: int) -> dict[str, Any]:
     open_rows, due = tx.row(OPEN_ROWS), tx.row(NEXT_DUE, {"now": now})
     assert open_rows is not None and due is not None
     return {"open": open_rows[0], "wait_ms": due[0] - now if due[0] is not None else None}
-
-
-def _rows(tx: Tx, sql: str) -> list[tuple[Any, ...]]:
-    return tx.rows(sql)

@@ -25,8 +25,8 @@ AT_MOST_EACH = 12  # kills at one point of one workload in the full size
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much. `k1`: "once" or "everywhere"; `extra`: transactions (by what they wrote) that K1 takes beside the
-    statements and calls; `k2`, `k3`: numbers of kills."""
+    """How much. `k1`: "sample", "once" or "everywhere"; `extra`: the sample's points, or the transactions (by what they
+    wrote) that are taken beside all statements and calls; `k2`, `k3`: numbers of kills."""
 
     k1: str
     extra: int
@@ -36,7 +36,7 @@ class Size:
 
 
 SIZES = {
-    "small": Size("sample", 8, 6, 8, ("first message", "stop")),
+    "small": Size("sample", 30, 6, 8, ("first message", "stop")),
     "ci": Size("once", 60, 40, 40),
     "full": Size("everywhere", 0, 2_000, 300),
 }
@@ -84,6 +84,9 @@ class Campaign:
 
     async def kill_once(self) -> list[Result]:
         """K1: every point once; a place that is not reached this time gives way to another."""
+        if self.size.k1 == "sample":
+            points = self.random.sample(list(self.places), min(self.size.extra, len(self.places)))
+            return await self._kill_at(self.random.choice(self.places[point]) for point in points)
         needed = all_points() | {"agent before", "agent after_effect", "BEGIN"}
         others = [point for point in self.places if point not in needed]
         extra = set(self.random.sample(others, min(len(others), self.size.extra)))

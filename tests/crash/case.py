@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,15 +91,17 @@ class Cases:
             return ""
         target = self.keep / f"case-{self.count}"
         shutil.copytree(folder, target, ignore=shutil.ignore_patterns("line", "copy.db*"), dirs_exist_ok=True)
-        calls = [
-            f"{call.at_ms} {call.kind} {call.status} {call.code} {call.fault} seq={call.sequence} uuid={call.uuid} {call.result_id}"
-            for call in stage.ledger.calls()
-        ]
-        deliveries = [
-            f"{each.at_ms} {each.event_type} {each.message_id} try {each.attempt} ack {each.ack_code}"
-            for each in stage.ledger.deliveries()
-        ]
-        boots = [f"boot {boot.number} at {boot.started_ms} kill {boot.kill} code {boot.code}" for boot in stage.boots]
-        (target / "world.txt").write_text("\n".join([*boots, *calls, *deliveries]))
+        (target / "world.txt").write_text("\n".join(describe(stage)))
         (target / "violations.json").write_text(json.dumps([[each.rule, each.text] for each in stage.violations]))
         return str(target)
+
+
+def describe(stage: Stage) -> Iterator[str]:
+    """What happened, for people who look for a cause."""
+    for boot in stage.boots:
+        yield f"{boot.started_ms} boot {boot.number}, to be killed at {boot.kill}, ended with {boot.code}"
+    for call in stage.ledger.calls():
+        fate = f"{call.status} {call.code} {call.fault}"
+        yield f"{call.at_ms} {call.kind} {fate} seq={call.sequence} uuid={call.uuid} {call.path} {call.result_id}"
+    for each in stage.ledger.deliveries():
+        yield f"{each.at_ms} {each.event_type} {each.message_id} try {each.attempt}: {each.ack_code}"

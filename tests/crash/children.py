@@ -27,7 +27,7 @@ class WarmParent:
 
     @classmethod
     async def start(cls, root: Path = ROOT) -> "WarmParent":
-        """`root`: the tree whose code the children run."""
+        """`root`: the tree whose code the children run, as an absolute path without links."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -40,7 +40,7 @@ class WarmParent:
         told = await process.stdout.readline()
         if not told:
             raise RuntimeError("the warm parent did not start")
-        if Path(json.loads(told)["code"]) != root.resolve():
+        if json.loads(told)["code"] != str(root):
             raise RuntimeError(f"the warm parent runs other code than that of {root}: {told!r}")
         return cls(process)
 
@@ -48,7 +48,8 @@ class WarmParent:
         """A new child: its pid, and the future of its exit code (negative: the signal)."""
         self._count += 1
         name = f"{self._count}"
-        born = self._born[name] = asyncio.get_running_loop().create_future()
+        born: asyncio.Future[tuple[int, asyncio.Future[int]]] = asyncio.get_running_loop().create_future()
+        self._born[name] = born
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(job | {"name": name}).encode() + b"\n")
         return await born

@@ -226,21 +226,32 @@ class Stage:
                     state = await self.line.ask(do="state") if self.boots and self.boot.ready.is_set() else None
                     if state is not None and state["open"] == 0 and not self.unsettled() and before == self._pulse():
                         return True
-                    with contextlib.suppress(TimeoutError):
-                        await self.ledger.until(lambda seen=before: self._pulse() != seen, CALM_S)
+                    await self._calm(before)
                     if self._pulse() == before:
                         await self._nudge()
         except TimeoutError:
             self.violations.append(Violation("L1", f"not quiet after {self.limit_s:.0f} s"))
             return False
 
+    async def _calm(self, pulse: tuple[int, ...]) -> None:
+        """Until something happens, or nothing has for a while."""
+        with contextlib.suppress(TimeoutError):
+            await self.ledger.until(lambda: self._pulse() != pulse, CALM_S)
+
     def _pulse(self) -> tuple[int, ...]:
         commits = sum(boot.commits for boot in self.boots)
         return len(self.boots), commits, len(self.ledger.calls()), len(self.ledger.deliveries())
 
     async def finish(self) -> None:
-        """Until it is quiet; then the service goes down cleanly, so that its file can be read."""
-        await self.quiet()
+        """Until it is quiet; then the service goes down cleanly (or is killed over it, and comes back once more), so
+        that its file can be read."""
+        while await self.quiet() and await self._stop_boot() == KILLED:
+            self._closing = False
+            self._tasks.append(asyncio.create_task(self._keep_booting()))
+            await self.ready()
+
+    async def _stop_boot(self) -> int | None:
+        """The exit code of the latest boot after it was told to stop."""
         self._closing = True
         self.line.tell_to_stop()
         try:
@@ -248,9 +259,12 @@ class Stage:
                 code = await asyncio.shield(self.boot.ended)
         except TimeoutError:
             self.violations.append(Violation("L1", "the service did not stop"))
-            return
-        if code != 0:
+            return None
+        if code == KILLED:
+            self.violations += check_acked(self)
+        elif code != 0:
             self.violations.append(Violation("L1", f"the clean stop ended with code {code}"))
+        return code
 
     # People
 
@@ -312,8 +326,9 @@ class Stage:
 
     async def _click(self, user: str, message_id: str, value: dict[str, Any]) -> bool:
         """Press; when the service dies over it, the platform's patience is let pass."""
-        boot, click = self.boot, asyncio.ensure_future(self.world.click(user, message_id, value))
-        await asyncio.wait({click, boot.ended}, return_when=asyncio.FIRST_COMPLETED)
+        click = asyncio.ensure_future(self.world.click(user, message_id, value))
+        waited: set[asyncio.Future[Any]] = {click, self.boot.ended}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         if not click.done():
             await asyncio.wait({click}, timeout=CALM_S)
             self._let_world_pass(ACK_LIMIT_MS / 1000 + 1)

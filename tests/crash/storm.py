@@ -8,7 +8,9 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,22 +86,30 @@ async def _write(stage: Stage, name: str, over: asyncio.Event) -> None:
         text = f"{TEXTS[number % len(TEXTS)]} ({name} {number})"
         message_id = stage.say(text, name, thread_id=thread_id)
         if number % 3:
-            await stage.ledger.until(lambda asked=message_id: stage.has_ended(asked), 600)
+            await _wait(stage, partial(stage.has_ended, message_id), 600)
             thread_id = stage.world.message(message_id).thread_id if number % 5 else None
 
 
 async def _kill_often(stage: Stage, kills: int, chance: random.Random) -> None:
     """SIGKILL at random moments: most boots live for a while, some die before they are ready."""
     for count in range(1, kills + 1):
-        await stage.ledger.until(lambda n=count: len(stage.boots) >= n, 60)
+        await _wait(stage, partial(_has_boots, stage, count), 60)
         boot = stage.boot
         if chance.random() > 0.15:
             with contextlib.suppress(TimeoutError):
-                await stage.ledger.until(lambda seen=boot: seen.ready.is_set(), 20)
+                await _wait(stage, boot.ready.is_set, 20)
         await asyncio.wait({boot.ended}, timeout=chance.random() * 0.6)
         if boot.alive:
             os.kill(boot.pid, signal.SIGKILL)
         await asyncio.wait({boot.ended})
+
+
+async def _wait(stage: Stage, fact: Callable[[], bool], limit_s: float) -> None:
+    await stage.ledger.until(fact, limit_s)
+
+
+def _has_boots(stage: Stage, count: int) -> bool:
+    return len(stage.boots) >= count
 
 
 def _outgrown(stage: Stage) -> list[Violation]:

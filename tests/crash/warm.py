@@ -33,8 +33,8 @@ def serve() -> None:
     _say({"warm": os.getpid(), "code": str(Path(str(channels.__file__)).parents[1])})
     waiting = b""
     while True:
-        readable, _, _ = select.select([0, woken], [], [])
-        if woken in readable:
+        readable, _, _ = select.select([0, woken.fileno()], [], [])
+        if woken.fileno() in readable:
             woken.recv(4096)
             _reap(children)
         if 0 not in readable:

@@ -60,10 +60,10 @@ async def queue(stage: Stage) -> None:
     """Three messages of one topic: one runs, two wait; one of those is taken back."""
     first = stage.say("hello")
     await stage.answered(first)
-    place = {"thread_id": stage.world.message(first).thread_id}
-    running = stage.say("forever in the queue", **place)
-    taken_back = stage.say("never mind", expect=Expect.TAKEN_BACK, **place)
-    last = stage.say("the last one", **place)
+    topic = stage.world.message(first).thread_id
+    running = stage.say("forever in the queue", thread_id=topic)
+    taken_back = stage.say("never mind", expect=Expect.TAKEN_BACK, thread_id=topic)
+    last = stage.say("the last one", thread_id=topic)
     await stage.until(lambda: stage.replies(running))
     stage.world.recall("Alice", taken_back)
     await stage.press(running, "stop")
@@ -132,7 +132,7 @@ async def overdue(stage: Stage) -> None:
     first, second = stage.say("hello"), stage.say("anybody there")
     await stage.until(lambda: len(stage.ledger.calls(REPLY)) >= 2)
     await stage.advance(40)
-    await stage.until(lambda: len({line["text"] for line in stage.provider()}) == 2)
+    await stage.until(lambda: len(stage.boots) > 1 or len(stage.provider()) == 2)
     stage.emulator.faults.clear()
     await stage.answered(first)
     await stage.answered(second)
