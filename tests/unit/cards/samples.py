@@ -3,6 +3,15 @@
 from collections.abc import Callable
 
 from channels.cards.card import Button, Card
+from channels.cards.conversation import (
+    SessionLine,
+    UsageLine,
+    expired_card,
+    guide_card,
+    queue_full_card,
+    sessions_card,
+    usage_card,
+)
 from channels.cards.missed import Line, missed_card
 from channels.cards.notice import help_card, neutral_card, notice_card, status_card
 from channels.cards.reply import reply_cards
@@ -170,6 +179,28 @@ def _buttons(language: str) -> tuple[Button, ...]:
     return (Button(texts(language).button_continue, {"do": "continue", "turn": "turn_1"}, "primary"),)
 
 
+def _conversations(language: str) -> dict[str, Card]:
+    said = (
+        ("缓存为什么没有命中？", "画一张 *架构* 图") if language == "zh" else ("Why no cache hits?", "Draw the *house*")
+    )
+    lines = [
+        SessionLine(12, 1_790_000_000_000, said[0], 7, 13_023, is_current=True),
+        SessionLine(11, 1_789_900_000_000, "", 0, 0, is_current=False),
+        SessionLine(9, 1_789_000_000_000, said[1], 1, 420, is_current=False),
+    ]
+    return {
+        "guide_private": guide_card(language, "Ada", group=False),
+        "guide_group": guide_card(language, "Ada", group=True),
+        "expired": expired_card(language),
+        "queue_full": queue_full_card(language, 20),
+        "sessions": sessions_card(language, lines, 8),
+        "sessions_none": sessions_card(language, [], 0),
+        "usage": usage_card(
+            language, UsageLine(0, 0, 0, 0), UsageLine(7, 2, 12_345, 678), UsageLine(70, 9, 123_456, 6_780)
+        ),
+    }
+
+
 def cards(language: str) -> dict[str, Card]:
     """Every card by name; a reply of several cards has them numbered."""
     out: dict[str, Card] = {}
@@ -178,5 +209,5 @@ def cards(language: str) -> dict[str, Card]:
         for number, card in enumerate(drawn, 1):
             out[f"reply_{name}" + (f"_{number}" if len(drawn) > 1 else "")] = card
     draw: Callable[[str], dict[str, Card]] = _notices
-    out |= {f"notice_{name}": card for name, card in draw(language).items()}
+    out |= {f"notice_{name}": card for name, card in draw(language).items()} | _conversations(language)
     return out | {f"missed_{name}": card for name, card in _missed(language).items()}
