@@ -9,7 +9,7 @@ PINS   := pyproject.toml config/constraints.txt
 CODE   := channels tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run check lint test pictures crash bench pins browser clean
+.PHONY: help demo run check lint test pictures crash bench storm pins browser clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -40,6 +40,9 @@ crash: .venv/tested ## kill it everywhere, into build/crash-*.json: make crash, 
 
 bench: .venv/tested ## the figures of tests/bench
 	$(PY) -m tests.bench $(ARGS)
+
+storm: .venv/tested ## 2 000 messages of 20 people in bad weather: make storm ARGS='--messages N --seed N'
+	$(PY) -m tests.integration.storm $(ARGS)
 
 pins: .venv/tested ## write config/constraints.txt anew from what is installed here
 	@head -1 config/constraints.txt > .venv/pins
