@@ -52,11 +52,12 @@ def queue_full_card(language: str, limit: int) -> Card:
     return notice_card(words.queue_full_title, body, template="orange", language=language)
 
 
-def guide_card(language: str, name: str, *, group: bool) -> Card:
-    """The first card: how to talk to the bot here. `name` is the bot's own."""
+def guide_card(language: str, name: str, *, group: bool, topics: bool = True) -> Card:
+    """The first card: how to talk to the bot here. `name` is the bot's own; `topics`: whether questions open one."""
     words = texts(language)
     first = words.guide_group if group else words.guide_private
-    body = "\n".join(f"- {line}" for line in (first, words.guide_topics, words.guide_commands))
+    lines = [first, *([words.guide_topics] if topics else []), words.guide_commands]
+    body = "\n".join(f"- {line}" for line in lines)
     return notice_card(words.guide_title.format(name=name), body, language=language)
 
 

@@ -47,7 +47,9 @@ class Guiding:
         return lane is not None
 
     def _guide(self, *, group: bool) -> Drawing:
-        card = guide_card(self._context.preferences.language, self._context.bot_name or NAMELESS, group=group)
+        context = self._context
+        topics = context.policy.topic_in_group if group else context.policy.topic_in_private
+        card = guide_card(context.preferences.language, context.bot_name or NAMELESS, group=group, topics=topics)
         return Drawing(card.json, card.text)
 
 
