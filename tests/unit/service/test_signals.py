@@ -21,7 +21,7 @@ async def test_a_ring_before_the_wait_counts() -> None:
 
 @pytest.mark.parametrize("passes", range(5))
 async def test_a_cancel_that_comes_soon_after_a_ring_ends_the_loop(passes: int) -> None:
-    """Closing the connection rings, and the loops are cancelled next: one that missed it kept the service from ending."""
+    """Closing the connection rings, then the loops are cancelled: one that missed it kept the service from ending."""
     signal = Signal()
     loop = asyncio.create_task(_loop_over(signal))
     for _ in range(3):
