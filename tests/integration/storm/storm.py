@@ -72,7 +72,7 @@ class Storm:
         """So many messages in bursts; a burst begins when no more than `keep_open` wait for their answer."""
         left = count
         while left > 0:
-            burst = [self._say(self._kind()) for _ in range(min(left, self.chance.randint(1, 40)))]
+            burst = [self._say(self._kind()) for _ in range(min(left, self.chance.randint(1, 30)))]
             left -= len(burst)
             await self._weather.push(burst)
             if keep_open is not None:

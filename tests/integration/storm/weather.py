@@ -13,13 +13,15 @@ ACK_TIMEOUT_S = 1.0
 REDELIVERY_S = (0.3,) * 60
 PLATFORM: dict[str, Any] = {"redelivery_s": REDELIVERY_S, "ack_timeout_s": ACK_TIMEOUT_S}
 
+KINDS = ("calm", "calm", "calm", "cut", "deaf", "refused", "refused", "refused")
+
 
 class Weather:
     """Pushes the events of messages that were written, each burst in another weather."""
 
     def __init__(self, house: House, chance: random.Random) -> None:
         self._house, self._chance, self._sockets = house, chance, house.emulator.sockets
-        self.refusals = 0
+        self._coming: list[str] = []
 
     async def push(self, message_ids: Sequence[str]) -> None:
         """All of these, shuffled; some get lost at first, some come again."""
@@ -28,7 +30,9 @@ class Weather:
         behaviour.new_event_ids = chance.random() < 0.5
         order = list(message_ids)
         chance.shuffle(order)
-        kind = chance.choices(("calm", "cut", "deaf", "refused"), (6, 1, 1, 3))[0]
+        kind = self._next_kind()
+        if kind == "refused":
+            await self._house.seen(lambda: self._sockets.connections)
         failing = self._refuse(chance.randint(1, len(order))) if kind == "refused" else None
         if kind == "deaf":
             self._sockets.mute_present()
@@ -46,9 +50,15 @@ class Weather:
         """From now on everything comes once."""
         self._sockets.behaviour.duplicates = 0
 
+    def _next_kind(self) -> str:
+        """Every kind comes as often as it should, in another order each time."""
+        if not self._coming:
+            self._coming = list(KINDS)
+            self._chance.shuffle(self._coming)
+        return self._coming.pop()
+
     def _refuse(self, times: int) -> Failing:
         """The next so many messages cannot be written: they are acked 500 and come again."""
-        self.refusals += times
         failing = Failing("INSERT INTO inbox", lambda: sqlite3.OperationalError("disk I/O error"), times)
         self._house.tap.listeners.append(failing)
         return failing
