@@ -1,6 +1,7 @@
 """What a child does: one boot of the service on a real file, led by the driver over a Unix socket.
 
-From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "stop"}.
+From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "trace"},
+{"do": "stop"}.
 To the driver: {"ready"}, {"committed"} (coalesced), {"advanced": seconds}, {"answer": …} in the order of the questions,
 and {"rss_kb"} at the end. The service ends when the driver goes away.
 """
@@ -128,6 +129,9 @@ class Boot:
                     self._say({"answer": await self._state()})
                 case "advance":
                     self._advance(order["seconds"])
+                    self._say({"answer": None})
+                case "trace":
+                    self._leave_trace(self._tap.passed)
                     self._say({"answer": None})
                 case "stop":
                     self._stop.set()

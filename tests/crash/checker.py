@@ -17,6 +17,7 @@ from tests.integration import cards_seen
 
 ATTEMPTS_AT_MOST = 90  # one a minute for as long as a uuid is remembered, and some
 CALLS_AT_MOST = 90  # with one uuid
+KEPT_MS = 13 * 24 * 3_600_000  # ended intents are forgotten a day later
 REPLY_KINDS = ("im.message.reply", "im.message.create")
 
 
@@ -77,8 +78,13 @@ def lost(evidence: Evidence) -> Iterator[Violation]:
             case Expect.PENDING:
                 if not answers and (evidence.inbox.get(said.message_id) or {}).get("state") != "asked":
                     yield Violation("S1", f"{said.text!r} is neither answered nor pending ({_way(evidence, said)})")
-            case Expect.TAKEN_BACK:
+            case Expect.IGNORED:
+                if replies:
+                    yield Violation("S1", f"{said.text!r} was ignored by a person and answered all the same")
+            case Expect.TAKEN_BACK | Expect.UNNOTICED:
                 pass
+        if evidence.stage.restored or said.expect is Expect.UNNOTICED:
+            continue
         if said.message_id not in evidence.inbox:
             yield Violation("S1", f"{said.text!r} is not in the file ({_way(evidence, said)})")
 
@@ -90,6 +96,8 @@ def doubled(evidence: Evidence) -> Iterator[Violation]:
     for line in evidence.provider:
         entered[line["turn_id"]] += 1
         turn = evidence.turns.get(line["turn_id"])
+        if turn is None and evidence.stage.restored:
+            continue
         if turn is None:
             yield Violation("S2", f"{line['turn_id']} reached the agent and is not in the file")
         else:
@@ -124,7 +132,7 @@ def _said_twice(evidence: Evidence) -> Iterator[Violation]:
     for message in evidence.ours():
         if message.message_id not in recorded and in_doubt[message.reply_to] > 0:
             in_doubt[message.reply_to] -= 1  # the file says that it does not know, and shows it
-        elif message.message_id not in recorded:
+        elif message.message_id not in recorded and not evidence.stage.restored:
             yield Violation(
                 "S2", f"people see {message.message_id} (answer to {message.reply_to}), the file knows it not"
             )
@@ -188,7 +196,7 @@ def unkept(evidence: Evidence) -> Iterator[Violation]:
     """S11: what was acked is in the file."""
     for message_id in evidence.stage.said:
         acked = any(each.ack_code == 200 for each in evidence.ledger.deliveries(message_id, RECEIVED))
-        if acked and message_id not in evidence.inbox:
+        if acked and message_id not in evidence.inbox and not evidence.stage.restored:
             yield Violation("S11", f"{message_id} was acked and is not in the file")
 
 
@@ -202,8 +210,16 @@ def renamed(evidence: Evidence) -> Iterator[Violation]:
         if len(seen) > 1:
             yield Violation("S12", f"the uuid {uuid} carried {len(seen)} different contents")
     intents = {row["uuid"] for row in evidence.outbox}
+    if evidence.stage.restored:
+        return  # the file does not know what it sent after the backup
+    kept_ms = evidence.stage.now_ms() - KEPT_MS
     for call in evidence.ledger.calls():
-        if call.kind in REPLY_KINDS and call.uuid not in intents and (call.uuid or not call.fault):
+        if (
+            call.at_ms > kept_ms
+            and call.kind in REPLY_KINDS
+            and call.uuid not in intents
+            and (call.uuid or not call.fault)
+        ):
             yield Violation("S12", f"a message was sent under {call.uuid}, which no intent has")
 
 

@@ -62,6 +62,16 @@ class WarmParent:
         await self._reading
 
     async def _read(self) -> None:
+        try:
+            await self._read_lines()
+        finally:  # whoever still waits must not wait for ever
+            code = await self._process.wait()
+            for waiting in (*self._born.values(), *self._ended.values()):
+                if not waiting.done():
+                    waiting.set_exception(RuntimeError(f"the warm parent has ended with code {code}"))
+                    waiting.exception()
+
+    async def _read_lines(self) -> None:
         assert self._process.stdout is not None
         loop = asyncio.get_running_loop()
         async for line in self._process.stdout:

@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -40,6 +40,8 @@ class Expect(Enum):
     NOTICE = "a card that answers a command or refuses"
     NOTHING = "no answer"
     PENDING = "an answer, or a pending card of its chat"
+    IGNORED = "a pending card, and no answer once somebody has said so"
+    UNNOTICED = "nothing: the service need not even know"
     TAKEN_BACK = "at most one answer"
 
 
@@ -80,6 +82,7 @@ class Stage:
     boots: list[Boot] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     advanced_s: float = 0.0
+    restored: bool = False  # an older copy of the file was put back: it does not know everything
     _closing: bool = False
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -90,6 +93,8 @@ class Stage:
         self.world, self.ledger = self.emulator.world, self.emulator.ledger
         self.line = Line(self.folder, self.ledger.changed, self._let_world_pass)
         await self.line.open()
+        self._may_boot = asyncio.Event()
+        self._may_boot.set()
         self._tasks.append(asyncio.create_task(self._keep_booting()))
         return self
 
@@ -121,9 +126,25 @@ class Stage:
         trace = trace_path(self.folder, number)
         return trace.read_text().splitlines() if trace.exists() else []
 
+    async def down(self) -> None:
+        """The service is killed from outside, and stays away until `up`."""
+        self._may_boot.clear()
+        await self.line.ask(do="trace")
+        if self.boot.alive:
+            os.kill(self.boot.pid, signal.SIGKILL)
+        await asyncio.wait({self.boot.ended})
+
+    async def up(self) -> None:
+        self._may_boot.set()
+        number = len(self.boots)
+        await self.until(
+            lambda: len(self.boots) > number and (self.boot.ready.is_set() or len(self.boots) > number + 1)
+        )
+
     async def _keep_booting(self) -> None:
         odd_ends = 0
         while odd_ends < ENDS_AT_MOST:
+            await self._may_boot.wait()
             boot = await self._start_boot()
             code = await asyncio.shield(boot.ended)
             if self._closing:
@@ -278,7 +299,10 @@ class Stage:
         **more: Any,
     ) -> str:
         """A person writes (in the private chat where no other is named); returns the message id."""
-        message_id = self.world.say(user, chat_id or self.world.private_chat(user), text, **more)
+        return self.note(self.world.say(user, chat_id or self.world.private_chat(user), text, **more), text, expect)
+
+    def note(self, message_id: str, text: str, expect: Expect = Expect.ANSWER) -> str:
+        """Remember what the person who has written this message may expect."""
         self.said[message_id] = Said(message_id, text, expect)
         return message_id
 
@@ -304,13 +328,30 @@ class Stage:
 
     def button(self, message_id: str, action: str) -> tuple[str, dict[str, Any]] | None:
         """A button of this action on a card that answers the message: (the card's message id, its value)."""
-        for reply in self.replies(message_id):
-            states = self.ledger.card_states(reply.message_id)
+        return self._button_on(self.replies(message_id), action)
+
+    def button_in_chat(self, chat_id: str, action: str) -> tuple[str, dict[str, Any]] | None:
+        """The same on a card that stands in a chat by itself."""
+        ours = [each for each in self.world.timeline.in_chat(chat_id) if each.by_bot and not each.recalled]
+        return self._button_on(ours, action)
+
+    def _button_on(self, messages: Iterable[Message], action: str) -> tuple[str, dict[str, Any]] | None:
+        for message in messages:
+            states = self.ledger.card_states(message.message_id)
             for part in cards_seen.parts(states[-1].card) if states else ():
                 for behaviour in part.get("behaviors", ()):
                     if behaviour.get("value", {}).get("do") == action:
-                        return reply.message_id, dict(behaviour["value"])
+                        return message.message_id, dict(behaviour["value"])
         return None
+
+    async def decide(self, chat_id: str, action: str, user: str = "Alice") -> None:
+        """Press a button of the chat's pending card until it is gone."""
+        await self.until(lambda: self.button_in_chat(chat_id, action))
+        while found := self.button_in_chat(chat_id, action):
+            await self.ready()
+            pressed = await self._click(user, *found)
+            if pressed:
+                await self.until(lambda: not self.button_in_chat(chat_id, action))
 
     async def press(self, message_id: str, action: str, user: str = "Alice") -> bool:
         """Press a button as soon as it is there and its press is taken; False when the answer ends without it."""

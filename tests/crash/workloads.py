@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from channels.emulator.accounts import GROUP, PLAIN
+from tests.crash import absences, kinds
 from tests.crash.stage import Expect, Stage, Violation
 
 REPLY, CREATE, UPDATE, REACT = "im.message.reply", "cardkit.card.create", "cardkit.card.update", "im.reaction.create"
@@ -270,6 +271,15 @@ WORKLOADS = {
         Workload("removed from the group", removed),
         Workload("odd sequences", odd_sequences),
         Workload("rejected mail", rejected_mail, platform={"audit_pattern": "somebody@example"}),
+        Workload("missed messages", absences.missed),
+        Workload("pending messages", absences.pending_stays),
+        Workload("an older file", absences.put_back),
+        Workload("an expired topic", absences.expired),
+        Workload("files", kinds.files),
+        Workload("forwards", kinds.forwards),
+        Workload("quotes and edits", kinds.quotes),
+        Workload("new places", kinds.new_places),
+        Workload("sessions", kinds.sessions, sections={"topics": {"private": "chat", "group": "topic"}}),
         Workload("poisoned message", with_poison, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),
         Workload("worn-out turn", worn_out, kills=dict.fromkeys(range(1, 7), ("turns.ENTER", 1))),
         Workload(

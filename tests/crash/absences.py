@@ -1,0 +1,99 @@
+"""Workloads with a service that is away for a while, or whose file is an older one."""
+
+import shutil
+
+from channels.emulator.accounts import GROUP
+from tests.crash.stage import Expect, Stage, read_copy
+
+MINUTES, HOURS = 60.0, 3600.0
+
+
+async def missed(stage: Stage) -> None:
+    """Away for minutes: history is read and answered. Away for hours: people are asked, and decide."""
+    first, asked = stage.say("hello"), stage.say("hello all", "Bob", GROUP, mention_bot=True)
+    await stage.answered(first)
+    await stage.answered(asked)
+    topic = stage.world.message(first).thread_id
+    await stage.down()
+    young = [
+        stage.say("while you were away", thread_id=topic, push=False),
+        stage.say("and you all", chat_id=GROUP, mention_bot=True, push=False),
+        stage.say("nobody is meant", "Bob", GROUP, push=False, expect=Expect.UNNOTICED),
+    ]
+    await stage.advance(5 * MINUTES)
+    await stage.up()
+    for message_id in young[:2]:
+        await stage.answered(message_id)
+    await stage.down()
+    old = stage.say("long ago", thread_id=topic, push=False)
+    ignored = stage.say("long ago in the group", chat_id=GROUP, mention_bot=True, push=False, expect=Expect.IGNORED)
+    await stage.advance(3 * HOURS)
+    await stage.up()
+    await stage.decide(stage.world.message(old).chat_id, "missed_handle")
+    await stage.answered(old)
+    await stage.decide(GROUP, "missed_ignore")
+    assert not stage.replies(ignored)
+
+
+async def pending_stays(stage: Stage) -> None:
+    """Nobody decides: the messages are visibly pending, also after another boot; one of them is taken back."""
+    await stage.answered(stage.say("hello"))
+    await stage.down()
+    chat_id = stage.world.private_chat("Alice")
+    stage.say("long ago", push=False, expect=Expect.PENDING)
+    taken_back = stage.say("never mind", push=False, expect=Expect.TAKEN_BACK)
+    await stage.advance(3 * HOURS)
+    await stage.up()
+    await stage.until(lambda: stage.button_in_chat(chat_id, "missed_handle"))
+    stage.world.recall("Alice", taken_back)
+    await stage.quiet()
+
+
+async def put_back(stage: Stage) -> None:
+    """An hour-old copy of the file is put back: nothing is answered twice, the rest is asked about."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    await stage.down()
+    copy = stage.folder / "kept"
+    copy.mkdir(exist_ok=True)
+    for name in ("channels.db", "channels.db-wal"):
+        if (stage.folder / name).exists():
+            shutil.copyfile(stage.folder / name, copy / name)
+    await stage.up()
+    after = stage.say("after the backup", thread_id=stage.world.message(first).thread_id)
+    await stage.answered(after)
+    await stage.quiet()
+    await stage.down()
+    stage.restored = True
+    open_one = stage.say("while it was away", push=False, expect=Expect.PENDING)
+    for path in stage.folder.glob("channels.db-*"):
+        path.unlink()
+    for path in copy.iterdir():
+        shutil.copyfile(path, stage.folder / path.name)
+    await stage.advance(1 * HOURS)
+    await stage.up()
+    await stage.until(lambda: stage.replies(open_one) or stage.button_in_chat(_chat(stage), "missed_handle"))
+    stage.world.push_message(stage.world.message(after))
+    await stage.quiet()
+
+
+async def expired(stage: Stage) -> None:
+    """A topic that nobody has used for a month: its route goes, a tombstone stays, the next message is refused."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    await stage.quiet()
+    await stage.down()
+    await stage.advance(40 * 24 * HOURS)
+    await stage.up()
+    await stage.until(lambda: _is_tombstoned(stage))
+    topic = stage.world.message(first).thread_id
+    await stage.answered(stage.say("still there?", thread_id=topic, expect=Expect.NOTICE))
+    await stage.answered(stage.say("/help", thread_id=topic, expect=Expect.NOTICE))
+
+
+def _chat(stage: Stage) -> str:
+    return stage.world.private_chat("Alice")
+
+
+def _is_tombstoned(stage: Stage) -> bool:
+    return bool(read_copy(stage.file, "SELECT 1 FROM expired_routes"))

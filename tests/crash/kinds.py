@@ -1,0 +1,56 @@
+"""Workloads of other kinds of message: files, forwards, quotes, edits, places that the bot comes to."""
+
+from channels.emulator.accounts import GROUP
+from tests.crash.stage import Expect, Stage
+
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(64)
+
+
+async def files(stage: Stage) -> None:
+    """A picture and a file, which the agent is given."""
+    chat = stage.world.private_chat("Alice")
+    await stage.answered(stage.note(stage.world.send_file("Alice", chat, "a.png", PNG, "image"), "a picture"))
+    await stage.answered(stage.note(stage.world.send_file("Alice", chat, "a.txt", b"some words"), "a file"))
+
+
+async def forwards(stage: Stage) -> None:
+    """A forward with its comment is one question; one without is a question after its window."""
+    inside = [stage.world.say(name, GROUP, f"line of {name}", push=False) for name in ("Alice", "Bob")]
+    for message_id in inside:
+        stage.note(message_id, "between people", Expect.UNNOTICED)
+    chat = stage.world.private_chat("Alice")
+    stage.note(stage.world.forward("Alice", chat, inside), "a forward", Expect.TAKEN_BACK)
+    await stage.answered(stage.say("who is right?"))
+    alone = stage.note(stage.world.forward("Bob", stage.world.private_chat("Bob"), inside), "a lonely forward")
+    await stage.answered(alone)
+
+
+async def quotes(stage: Stage) -> None:
+    """Somebody's message and the bot's own card are quoted; a question is edited while it waits."""
+    said = stage.say("the meeting is at nine", "Bob", GROUP, push=False, expect=Expect.UNNOTICED)
+    asked = stage.say("when?", chat_id=GROUP, mention_bot=True, parent_id=said)
+    await stage.answered(asked)
+    card = stage.replies(asked)[0].message_id
+    await stage.answered(stage.say("say that again", chat_id=GROUP, mention_bot=True, parent_id=card))
+    stage.world.edit("Alice", asked, "when exactly?")
+
+
+async def new_places(stage: Stage) -> None:
+    """The bot is added to a group, somebody opens the private chat, the group is dissolved."""
+    stage.world.enter_private_chat("Bob")
+    stage.world.remove_bot(GROUP)
+    stage.world.add_bot(GROUP)
+    await stage.answered(stage.say("welcome", chat_id=GROUP, mention_bot=True))
+    await stage.quiet()
+    stage.world.disband(GROUP)
+    await stage.answered(stage.say("hello", "Bob"))
+
+
+async def sessions(stage: Stage) -> None:
+    """Several sessions of one person: listed, resumed, counted."""
+    await stage.answered(stage.say("first session"))
+    await stage.answered(stage.say("/new", expect=Expect.NOTICE))
+    await stage.answered(stage.say("second session"))
+    for text in ("/sessions", "/resume", "/resume 2", "/usage", "/cd", "/cd somewhere", "/status"):
+        await stage.answered(stage.say(text, expect=Expect.NOTICE))
+    await stage.answered(stage.say("in the first again"))
