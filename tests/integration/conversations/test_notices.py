@@ -70,6 +70,7 @@ async def test_a_question_that_was_taken_back_meanwhile(open_house: OpenHouse) -
     )
     message_id = house.say("work 1 second")
     reply = await house.shown(message_id)
+    await house.held("SELECT state FROM turns", "entered")
     house.world.recall("Alice", message_id)
     await house.done(message_id)
     texts = [
