@@ -63,18 +63,23 @@ class SystemIds:
 
 
 class FlooredClock:
-    """A clock that never runs backwards across boots: now = max(wall, floor + monotonic time since boot).
+    """A clock that never runs backwards, in one boot and across boots: now = max(wall, highest + monotonic time since).
 
-    `floor_ms` is the highest `now` an earlier boot has stored in `meta`. Durable timestamps use `now_ms`; cursors and
-    Feishu's create_time compare with `wall_ms`.
+    `floor_ms` is the highest `now` an earlier boot has stored in `meta`. Durable timestamps use `now_ms`: were it to
+    follow a wall clock that is put back, everything that waits for a moment would wait for as long as it was put back.
+    Cursors and Feishu's create_time compare with `wall_ms`.
     """
 
     def __init__(self, clock: Clock, floor_ms: int = 0) -> None:
-        self._clock, self._floor_ms, self._boot = clock, floor_ms, clock.monotonic()
+        self._clock, self._highest_ms, self._at_s = clock, floor_ms, clock.monotonic()
 
     def now_ms(self) -> int:
-        grown = self._floor_ms + int((self._clock.monotonic() - self._boot) * 1000)
-        return max(self._clock.wall_ms(), grown)
+        wall_ms, at_s = self._clock.wall_ms(), self._clock.monotonic()
+        grown_ms = self._highest_ms + int((at_s - self._at_s) * 1000)
+        if wall_ms <= grown_ms:
+            return grown_ms
+        self._highest_ms, self._at_s = wall_ms, at_s
+        return wall_ms
 
     def wall_ms(self) -> int:
         return self._clock.wall_ms()
