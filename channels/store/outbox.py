@@ -83,6 +83,10 @@ COUNT_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND term
 COUNT_BY_STATE = (
     "SELECT state, count(*), min(created_at) FROM outbox WHERE state IN ('pending', 'unknown') GROUP BY state"
 )
+SELECT_RECENT = """
+SELECT seq, kind, op, chat_id, turn_id, state, attempts, created_at, next_attempt_at, ended_at, last_error FROM outbox
+WHERE seq < :before AND (:state = '' OR state = :state) ORDER BY seq DESC LIMIT :limit
+"""
 FORGET_ENDED = "DELETE FROM outbox WHERE ended_at < :before AND state <> 'unknown'"
 PUT_SENT = """
 INSERT INTO sent_cards (message_id, turn_id, segment, chat_id, text, at)
@@ -274,6 +278,28 @@ def terminals_settled(tx: Tx, turn_id: TurnId) -> bool:
 def waiting(tx: Tx) -> dict[str, tuple[int, int]]:
     """Pending and unknown intents: (how many, made when at the earliest)."""
     return {state: (count, oldest) for state, count, oldest in tx.rows(COUNT_BY_STATE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An intent in a list: what it is and how it goes, without what it says."""
+
+    seq: int
+    kind: str
+    op: str
+    chat_id: ChatId
+    turn_id: TurnId | None
+    state: str
+    attempts: int
+    created_at: int
+    next_attempt_at: int
+    ended_at: int | None
+    last_error: str | None
+
+
+def recent_intents(tx: Tx, state: str, before: int, limit: int) -> list[Listed]:
+    """Intents in this state ("": in any), newest first, from behind place `before` on."""
+    return [Listed(*row) for row in tx.rows(SELECT_RECENT, {"state": state, "before": before, "limit": limit})]
 
 
 def forget_ended(tx: Tx, before: int) -> int:

@@ -51,6 +51,23 @@ SELECT count(*), coalesce(sum(json_extract(body, '$.input_tokens')), 0),
 FROM session_events WHERE kind = 'usage' AND turn_id IN (SELECT value FROM json_each(:turn_ids))
 """
 COUNT_SESSIONS = "SELECT count(*) FROM sessions"
+SELECT_RECENT = """
+WITH listed AS (
+  SELECT sessions.*, (SELECT at FROM session_events WHERE session_events.session_id = sessions.session_id
+                      ORDER BY number DESC LIMIT 1) AS last_at FROM sessions)
+SELECT session_id, chat_id, chat_type, user_id, agent, cwd, created_at, last_at FROM listed
+WHERE (last_at, session_id) < (:before_at, :before_id) ORDER BY last_at DESC, session_id DESC LIMIT :limit
+"""
+SELECT_LOG_PART = """
+SELECT number, kind, turn_id, at, body FROM session_events
+WHERE session_id = :session_id AND number < :before ORDER BY number DESC LIMIT :limit
+"""
+SUM_BY_TURN = """
+SELECT turn_id, sum(json_extract(body, '$.input_tokens')), sum(json_extract(body, '$.output_tokens')),
+       sum(json_extract(body, '$.cached_tokens'))
+FROM session_events WHERE kind = 'usage' AND session_id IN (SELECT value FROM json_each(:session_ids))
+AND turn_id IN (SELECT value FROM json_each(:turn_ids)) GROUP BY turn_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,14 @@ class Session:
     agent: str
     cwd: str
     created_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """A session in a list; `last_at`: when its log last grew."""
+
+    session: Session
+    last_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +191,24 @@ def has_ended(tx: Tx, turn_id: TurnId) -> bool:
 
 def read_log(tx: Tx, session_id: SessionId) -> list[LogEntry]:
     return [_entry(row) for row in tx.rows(SELECT_LOG, {"session_id": session_id})]
+
+
+def read_log_part(tx: Tx, session_id: SessionId, before: int, limit: int) -> list[LogEntry]:
+    """Up to `limit` entries with numbers below `before`, in order: what stands at the end of that part of the log."""
+    rows = tx.rows(SELECT_LOG_PART, {"session_id": session_id, "before": before, "limit": limit})
+    return [_entry(row) for row in rows[::-1]]
+
+
+def recent_sessions(tx: Tx, before_at: int, before_id: str, limit: int) -> list[Active]:
+    """Sessions by last activity, newest first, from behind (before_at, before_id) on."""
+    rows = tx.rows(SELECT_RECENT, {"before_at": before_at, "before_id": before_id, "limit": limit})
+    return [Active(Session(*row[:7]), row[7]) for row in rows]
+
+
+def usage_by_turn(tx: Tx, session_ids: Iterable[SessionId], turn_ids: Iterable[TurnId]) -> dict[TurnId, Usage]:
+    """What each of these turns (of these sessions) has used; turns without a word about it are left out."""
+    values = {"session_ids": json.dumps(list(session_ids)), "turn_ids": json.dumps(list(turn_ids))}
+    return {TurnId(turn_id): Usage(1, *tokens) for turn_id, *tokens in tx.rows(SUM_BY_TURN, values)}
 
 
 def read_said(tx: Tx, session_id: SessionId, limit: int) -> list[tuple[str, str]]:

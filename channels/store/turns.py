@@ -71,6 +71,7 @@ ADOPT = """
 UPDATE turns SET owner_epoch = :epoch, start_epoch = start_epoch + 1
 WHERE turn_id = :turn_id AND state = 'unknown' AND owner_epoch < :epoch
 """
+SELECT_RECENT = f"SELECT {_TURN}, seq FROM turns WHERE seq < :before ORDER BY seq DESC LIMIT :limit"
 COUNT_BY_STATE = "SELECT state, count(*) FROM turns WHERE state <> 'ended' GROUP BY state"
 COUNT_BY_OUTCOME = "SELECT outcome, count(*) FROM turns WHERE state = 'ended' GROUP BY outcome"
 
@@ -163,6 +164,12 @@ def open_turns_of_person(tx: Tx, user_id: UserId) -> list[Turn]:
 def turns_of_person(tx: Tx, user_id: UserId, since: int) -> list[TurnId]:
     """Every turn that stood for this person since then."""
     return [TurnId(row[0]) for row in tx.rows(SELECT_IDS_OF_PERSON, {"user_id": user_id, "since": since})]
+
+
+def recent_turns(tx: Tx, before: int, limit: int) -> list[tuple[int, Turn]]:
+    """Turns with their place in the order of queueing, newest first, from behind place `before` on."""
+    rows = tx.rows(SELECT_RECENT, {"before": before, "limit": limit})
+    return [(row[-1], _turn(row[:-1])) for row in rows]
 
 
 def has_waited(tx: Tx, turn_id: TurnId) -> bool:
