@@ -1,7 +1,5 @@
 """Workloads with a service that is away for a while, or whose file is an older one."""
 
-import shutil
-
 from channels.emulator.accounts import GROUP
 from tests.crash.stage import Expect, Stage, read_copy
 
@@ -47,34 +45,69 @@ async def pending_stays(stage: Stage) -> None:
     await stage.until(lambda: stage.button_in_chat(chat_id, "missed_handle"))
     stage.world.recall("Alice", taken_back)
     await stage.quiet()
+    await stage.advance(13.5 * 24 * HOURS)  # a card can soon no longer be changed: it gets a successor
+    await stage.quiet()
 
 
 async def put_back(stage: Stage) -> None:
     """An hour-old copy of the file is put back: nothing is answered twice, the rest is asked about."""
     first = stage.say("hello")
     await stage.answered(first)
-    await stage.down()
-    copy = stage.folder / "kept"
-    copy.mkdir(exist_ok=True)
-    for name in ("channels.db", "channels.db-wal"):
-        if (stage.folder / name).exists():
-            shutil.copyfile(stage.folder / name, copy / name)
-    await stage.up()
+    await stage.back_up(stage.folder / "kept.db")
     after = stage.say("after the backup", thread_id=stage.world.message(first).thread_id)
     await stage.answered(after)
     await stage.quiet()
-    await stage.down()
-    stage.restored = True
+    await stage.put_back(stage.folder / "kept.db")
     open_one = stage.say("while it was away", push=False, expect=Expect.PENDING)
-    for path in stage.folder.glob("channels.db-*"):
-        path.unlink()
-    for path in copy.iterdir():
-        shutil.copyfile(path, stage.folder / path.name)
     await stage.advance(1 * HOURS)
+    stage.fault("im.message.list", "status", status=503, times=2)
     await stage.up()
     await stage.until(lambda: stage.replies(open_one) or stage.button_in_chat(_chat(stage), "missed_handle"))
     stage.world.push_message(stage.world.message(after))
     await stage.quiet()
+
+
+async def put_back_in_mid_turn(stage: Stage) -> None:
+    """The copy holds a turn as running, and one as waiting, that have come to their ends since."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    topic = stage.world.message(first).thread_id
+    running, waiting = stage.say("steps 25", thread_id=topic), stage.say("after that", thread_id=topic)
+    await stage.until(lambda: stage.replies(waiting))
+    await stage.back_up(stage.folder / "kept.db")
+    await stage.answered(running)
+    await stage.answered(waiting)
+    await stage.quiet()
+    await stage.put_back(stage.folder / "kept.db")
+    await stage.advance(10 * MINUTES)
+    await stage.up()
+    await stage.quiet()
+
+
+async def swept(stage: Stage) -> None:
+    """The socket stands and brings nothing: the sweep finds the message, and the connection is built anew."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    stage.emulator.sockets.mute_present()
+    topic = stage.world.message(first).thread_id
+    silent = stage.say("do you hear me", thread_id=topic, push=False, expect=Expect.PENDING)
+    await stage.advance(6 * MINUTES)
+    await stage.until(lambda: stage.has_ended(silent) or stage.button_in_chat(_chat(stage), "missed_handle"))
+    await stage.advance(31 * 24 * HOURS)  # gaps that were closed long ago are forgotten
+
+
+async def unreadable(stage: Stage) -> None:
+    """History cannot be read at first, and one chat's never."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    await stage.answered(stage.say("hello", "Bob", GROUP, mention_bot=True))
+    await stage.down()
+    away = stage.say("while you were away", thread_id=stage.world.message(first).thread_id, push=False)
+    stage.fault("im.message.list", "status", status=503, times=2)
+    stage.emulator.settings.scopes.discard("im:message.group_msg")
+    await stage.advance(5 * MINUTES)
+    await stage.up()
+    await stage.answered(away)
 
 
 async def expired(stage: Stage) -> None:

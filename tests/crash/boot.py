@@ -1,7 +1,7 @@
 """What a child does: one boot of the service on a real file, led by the driver over a Unix socket.
 
-From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "trace"},
-{"do": "stop"}.
+From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "backup", "path"},
+{"do": "trace"}, {"do": "stop"}.
 To the driver: {"ready"}, {"committed"} (coalesced), {"advanced": seconds}, {"answer": …} in the order of the questions,
 and {"rss_kb"} at the end. The service ends when the driver goes away.
 """
@@ -130,6 +130,8 @@ class Boot:
                 case "advance":
                     self._advance(order["seconds"])
                     self._say({"answer": None})
+                case "backup":
+                    self._say({"answer": await self._back_up(Path(order["path"]))})
                 case "trace":
                     self._leave_trace(self._tap.passed)
                     self._say({"answer": None})
@@ -145,11 +147,17 @@ class Boot:
         context = self._service.parts.context
         return await context.database.read(_state, context.now())
 
+    async def _back_up(self, target: Path) -> bool:
+        if self._service is None or self._service.figures.parts is None:
+            return False
+        await self._service.parts.context.database.backup(target)
+        return True
+
     def _advance(self, seconds: float) -> None:
         self._clock.advance(seconds)
         if self._service is not None and self._service.figures.parts is not None:
             context = self._service.parts.context
-            for signal in (context.inbox, context.turns, context.outbox):
+            for signal in (context.inbox, context.turns, context.outbox, context.missed):
                 signal.ring()
 
 

@@ -256,7 +256,7 @@ def stuck(evidence: Evidence) -> Iterator[Violation]:
             yield Violation("L1", f"{row['turn_id']} is still in {table}")
     for line in evidence.provider:
         turn = evidence.turns.get(line["turn_id"])
-        if turn is not None and turn["entered_at"] is None:
+        if turn is not None and turn["entered_at"] is None and not evidence.stage.restored:
             yield Violation("S2", f"{line['turn_id']} reached the agent before it was entered")
 
 

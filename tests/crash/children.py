@@ -66,7 +66,8 @@ class WarmParent:
             await self._read_lines()
         finally:  # whoever still waits must not wait for ever
             code = await self._process.wait()
-            for waiting in (*self._born.values(), *self._ended.values()):
+            everybody: list[asyncio.Future[Any]] = [*self._born.values(), *self._ended.values()]
+            for waiting in everybody:
                 if not waiting.done():
                     waiting.set_exception(RuntimeError(f"the warm parent has ended with code {code}"))
                     waiting.exception()

@@ -54,3 +54,19 @@ async def sessions(stage: Stage) -> None:
     for text in ("/sessions", "/resume", "/resume 2", "/usage", "/cd", "/cd somewhere", "/status"):
         await stage.answered(stage.say(text, expect=Expect.NOTICE))
     await stage.answered(stage.say("in the first again"))
+
+
+async def other_bots(stage: Stage) -> None:
+    """Another app's bot asks, in a group where bots are answered."""
+    stage.world.add_other_bot("Robot", "robot", [GROUP])
+    await stage.answered(stage.say("beep", "Robot", GROUP, mention_bot=True))
+
+
+async def workspaces(stage: Stage) -> None:
+    """Folders for people and topics; a topic begins anew in the same folder, and moves to another."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    topic = stage.world.message(first).thread_id
+    for text in ("/new", "/cd other", "/usage", "/cd .."):
+        await stage.answered(stage.say(text, thread_id=topic, expect=Expect.NOTICE))
+    await stage.answered(stage.say("where are we", thread_id=topic))

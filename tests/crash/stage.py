@@ -29,7 +29,8 @@ CALM_S = 0.3  # when nothing has happened for so long, time is let pass
 LIMIT_S = 60.0
 ACK_LIMIT_MS = 3_000
 ENDS_AT_MOST = 20  # boots that may end without having been killed, before the case is given up
-PATIENT = {"grace_s": 86_400.0}  # time that is let pass at once is no silence of the socket
+PATIENT: dict[str, Any] = {"grace_s": 86_400.0}  # time that is let pass at once is no silence of the socket
+HASTE: dict[str, dict[str, Any]] = {"cards": {"frame_gaps_ms": [0, 20, 20, 20]}}
 RECEIVED = "im.message.receive_v1"
 
 
@@ -134,6 +135,20 @@ class Stage:
             os.kill(self.boot.pid, signal.SIGKILL)
         await asyncio.wait({self.boot.ended})
 
+    async def back_up(self, target: Path) -> None:
+        """`channels backup`: a copy of the file while the service runs."""
+        while not await self.line.ask(do="backup", path=str(target)):
+            await self.ready()
+
+    async def put_back(self, copy: Path) -> None:
+        """The service goes down and the copy takes the file's place, by hand; it stays down until `up`. A boot in
+        between has written its anchor: the file has lived on since the copy was made."""
+        await self.down()
+        await self.up()
+        await self.down()
+        self.restored = True
+        replace_file(self.file, copy)
+
     async def up(self) -> None:
         self._may_boot.set()
         number = len(self.boots)
@@ -157,7 +172,7 @@ class Stage:
 
     async def _start_boot(self) -> Boot:
         number = len(self.boots) + 1
-        sections = {"connection": PATIENT} | self.sections
+        sections = HASTE | {"connection": PATIENT} | self.sections
         settings = settings_of(self.emulator.url, self.folder, **sections)
         kill = self.kills.get(number)
         job = {
@@ -395,6 +410,13 @@ def check_acked(stage: Stage) -> list[Violation]:
         for message_id in acked
         if message_id not in held
     ]
+
+
+def replace_file(file: Path, copy: Path) -> None:
+    """Put a copy where the domain file was."""
+    for side in ("-wal", "-shm"):
+        file.with_name(file.name + side).unlink(missing_ok=True)
+    shutil.copyfile(copy, file)
 
 
 def read_copy(file: Path, sql: str) -> list[tuple[Any, ...]]:
