@@ -105,6 +105,44 @@ def demo(
     )
 
 
+@app.command()
+def init(
+    config: Annotated[
+        Path, typer.Option("--config", "-c", envvar="CHANNELS_CONFIG", help="The settings file to make or to change.")
+    ] = Path("channels.toml"),
+    scan: Annotated[bool, typer.Option("--scan", help="Make a new app by scanning a code.")] = False,
+    app_id: Annotated[str | None, typer.Option(help="Use this app.")] = None,
+    app_secret_from: Annotated[
+        str | None, typer.Option(help="Where its secret is now: env:NAME or file:PATH. It is copied to a file (0600).")
+    ] = None,
+    domain: Annotated[str | None, typer.Option(help="feishu, lark, or an address that speaks the same API.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    check: Annotated[bool, typer.Option("--doctor/--no-doctor", help="Check everything at the end.")] = True,
+) -> None:
+    """Make a bot: by scanning a code, or with an app that exists. Run again, it changes only what is asked."""
+    from channels.cli.init import set_up
+    from channels.cli.init_choices import Wishes
+
+    wishes = Wishes(
+        config=config,
+        scan=scan,
+        app_id=app_id,
+        secret_from=app_secret_from,
+        domain=domain,
+        ask=not yes and sys.stdin.isatty(),
+        doctor=check,
+        claim_code=_has_group("access"),
+    )
+    set_up(wishes, os.environ)
+
+
+def _has_group(name: str) -> bool:
+    """Whether there are commands `channels NAME …`."""
+    return any(
+        name in (each.name, each.typer_instance and each.typer_instance.info.name) for each in app.registered_groups
+    )
+
+
 @app.command("check-config")
 def check_config(
     config: ConfigFile = None,
