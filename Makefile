@@ -4,12 +4,12 @@ PYTHON ?= python3
 ARGS   ?=
 SIZE   ?= ci
 PY     := .venv/bin/python
-PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint config/constraints.txt
+PIP    := $(PY) -m pip --disable-pip-version-check -qq install --constraint config/constraints.txt
 PINS   := pyproject.toml config/constraints.txt
 CODE   := channels tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run check lint test pictures crash bench storm pins browser clean
+.PHONY: help demo run check lint unit store test pictures crash bench storm pins browser clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -20,8 +20,12 @@ demo: .venv/installed ## the whole product on this machine: make demo, or make d
 run: .venv/installed ## the service: make run ARGS='--config FILE'
 	@$(PY) -m channels run $(ARGS)
 
-check: .venv/tested lint ## format, lint, types, import contracts, unit and store tests: under 60 s
-	$(PY) -m pytest -q tests/unit tests/store
+# Side by side, as it takes two cores; each part's output comes in one piece.
+check: .venv/tested ## format, lint, types, import contracts, unit and store tests: under 60 s
+	@$(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) lint unit store
+
+unit store: .venv/tested
+	$(PY) -m pytest -q -p no:cacheprovider tests/$@
 
 lint: .venv/tested
 	$(PY) -m ruff format --check $(CODE)

@@ -41,7 +41,7 @@ class RetryLater(ChannelsError):
     """It did not happen. The same request with the same uuid may be sent after `after_ms` (0: own back-off)."""
 
     def __init__(self, after_ms: int, kind: CodeKind, code: int = 0, why: str = "") -> None:
-        super().__init__(f"{kind}: {why or code}, again in {after_ms} ms")
+        super().__init__(f"{kind}: {why or code}" + (f", again in {after_ms} ms" if after_ms else ""))
         self.after_ms, self.kind, self.code, self.why = after_ms, kind, code, why
 
 

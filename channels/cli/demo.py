@@ -94,7 +94,7 @@ async def _run(demo: Demo, folder: Path, emulator: "Emulator", serve: Serve) -> 
 async def _converse(demo: Demo, emulator: "Emulator", speaker: str, stop: asyncio.Event) -> Answer | None:
     if demo.say is not None:
         return await ask(emulator, demo.say, speaker, demo.wait_s)
-    print(f"Open {emulator.url} and write to the bot; `channels demo --help` lists words that show something.")
+    print(f"Open {emulator.url} and write to the bot. Say `demo` (演示) to it: it answers with what it can show.")
     print("Ctrl-C ends it.", flush=True)
     await stop.wait()
     return None

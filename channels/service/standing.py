@@ -40,7 +40,7 @@ class Standing:
         found = [f"loop ended: {name}" for name in self.failed_loops]
         health = self.health()
         if health is None or health.state != "connected":
-            fatal = f" ({health.fatal})" if health is not None and health.fatal else ""
+            fatal = f": {health.fatal.code} {health.fatal.msg}" if health is not None and health.fatal else ""
             found.append(f"not connected to Feishu{fatal}")
         if not self.context.identified.is_set():
             found.append("Feishu has not told the bot's own id yet")
