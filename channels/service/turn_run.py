@@ -19,6 +19,7 @@ from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
 from channels.rules.agent_event import Ended, Outcome
+from channels.rules.agent_text import WholeText
 from channels.rules.turn import Phase, View, advance, finished, joined_prefix
 from channels.service.card_book import CardBook
 from channels.service.context import Context
@@ -28,7 +29,7 @@ from channels.service.folders import OutsideWorkspace
 from channels.service.live_card import LiveCard
 from channels.service.preparing import Prepared, Preparing
 from channels.service.stopping import draw
-from channels.service.turn_log import TurnLog
+from channels.service.turn_log import Entry, TurnLog
 from channels.service.workspaces import Workspaces
 from channels.store.snapshots import Snapshot
 from channels.store.transactions.run import (
@@ -44,7 +45,8 @@ from channels.store.transactions.run import (
 )
 
 SAVE_EVERY_S = 1.0
-STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is left alone and its turn ended
+STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is cancelled …
+CANCEL_GRACE_S = 1.0  # … and one that ignores that too is left alone; its turn ends without it
 
 log = get_logger(__name__)
 
@@ -72,6 +74,7 @@ class TurnRun:
         self._pump: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
         self._stopping: asyncio.Task[None] | None = None
+        self._given_up = asyncio.Event()
         self._view = View(lease.turn_id)
         self._prefix, self._continues = "", False
         self._saved_at, self._saved_words = 0.0, False
@@ -82,9 +85,19 @@ class TurnRun:
         if self._fetching is not None:
             self._fetching.cancel()
         if self._agent is not None:
-            self._stopping = asyncio.create_task(self._agent.stop(self._lease.turn_id))
+            self._stopping = asyncio.create_task(self._tell_to_stop(self._agent))
         if self._pump is not None:
-            asyncio.get_running_loop().call_later(STOP_GRACE_S, self._pump.cancel)
+            loop = asyncio.get_running_loop()
+            loop.call_later(STOP_GRACE_S, self._pump.cancel)
+            loop.call_later(STOP_GRACE_S + CANCEL_GRACE_S, self._given_up.set)
+
+    async def _tell_to_stop(self, agent: Agent) -> None:
+        """An agent may fail or hang here too."""
+        try:
+            async with asyncio.timeout(STOP_GRACE_S):
+                await agent.stop(self._lease.turn_id)
+        except Exception as error:
+            log.error(LOOP_FAILED, loop="agent.stop", turn_id=self._lease.turn_id, exc_info=error)
 
     async def run(self, snapshot: Snapshot | None) -> None:
         """Prepare, enter and run; returns when the finish commit is made, or at once when the turn is not ours (or is
@@ -163,6 +176,7 @@ class TurnRun:
         try:
             await self._watch(self._pump)
         finally:
+            self._pump.cancel()
             await live.close()
         self._view = replace(self._view, duration_ms=int((context.clock.monotonic() - started) * 1000))
 
@@ -182,14 +196,14 @@ class TurnRun:
     async def _watch(self, pump: asyncio.Task[None]) -> None:
         """Until the stream is over, the time limit is, or a stop was ignored for too long."""
         words = texts(self._context.preferences.language)
-        done, _ = await asyncio.wait({pump}, timeout=self._context.preferences.time_limit_s)
-        if not done:
+        await self._wait_for(pump, self._context.preferences.time_limit_s)
+        if not pump.done() and self._early is None:
             assert self._agent is not None
-            await self._agent.stop(self._lease.turn_id)
+            await self._tell_to_stop(self._agent)
             pump.cancel()
-            await asyncio.wait({pump}, timeout=STOP_GRACE_S)
+            await asyncio.wait({pump}, timeout=CANCEL_GRACE_S)
             self._view = finished(self._view, Outcome.FAILED, words.error_agent_limit)
-        elif not pump.cancelled() and (error := pump.exception()) is not None:
+        elif pump.done() and not pump.cancelled() and (error := pump.exception()) is not None:
             log.error(LOOP_FAILED, loop="agent", turn_id=self._lease.turn_id, exc_info=error)
             self._view = finished(self._view, Outcome.FAILED, words.error_internal)
         if self._early is not None:
@@ -197,11 +211,22 @@ class TurnRun:
         elif self._view.outcome is None:
             self._view = finished(self._view, Outcome.FAILED, words.failed_unknown)
 
+    async def _wait_for(self, pump: asyncio.Task[None], limit_s: float) -> None:
+        """Until the agent has ended, was given up, or the time is over."""
+        given_up = asyncio.create_task(self._given_up.wait())
+        try:
+            await asyncio.wait({pump, given_up}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            given_up.cancel()
+
     async def _stream(self, agent: Agent, request: TurnRequest, live: LiveCard) -> None:
         self._saved_at = self._context.clock.monotonic()
-        streaming = self._context.preferences.streaming
+        streaming, text = self._context.preferences.streaming, WholeText()
         async with contextlib.aclosing(agent.run(request)) as events:
-            async for event in events:
+            async for said in events:
+                if self._view.outcome is not None:  # it was given up, and goes on talking
+                    return
+                event = text.mend(said)
                 self._view = advance(self._view, event)
                 if isinstance(event, Ended):
                     return
@@ -239,6 +264,17 @@ class TurnRun:
         return Notice(said, context.uuids(1)[0])
 
     async def _finish(self, view: View) -> None:
+        """End the turn with this view; where that shows a defect of ours, with an error and nothing else."""
+        try:
+            await self._finish_with(view, self._log.close(view, self._prefix))
+        except Exception as error:  # otherwise its card would run, and its session wait, until the next boot
+            log.error(LOOP_FAILED, loop="turn.finish", turn_id=self._lease.turn_id, exc_info=error)
+            words = texts(self._context.preferences.language)
+            bare = View(view.turn_id, agent=view.agent, usage=view.usage, duration_ms=view.duration_ms)
+            view = finished(bare, Outcome.FAILED, words.error_internal)
+            await self._finish_with(view, TurnLog().close(view))
+
+    async def _finish_with(self, view: View, entries: tuple[Entry, ...]) -> None:
         context, language = self._context, self._context.preferences.language
         offer = view.outcome is Outcome.INTERRUPTED and context.preferences.replay_interrupted == "ask"
         cards = draw(view, language, offer=offer)
@@ -246,7 +282,7 @@ class TurnRun:
         assert view.outcome is not None
         count = max(len(cards), len(stopped))
         uuids = context.uuids(uuids_for(count + 8))
-        finish = Finish(view.outcome, self._log.close(view, self._prefix), cards, stopped, uuids, self._notice(view))
+        finish = Finish(view.outcome, entries, cards, stopped, uuids, self._notice(view))
         done = await commit_surely(
             context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
         )
