@@ -15,6 +15,7 @@ from channels.feishu.codes import classify
 
 RATE_PAUSE_MS = 1000  # when the answer does not say how long
 BUSY_PAUSE_MS = 1000  # somebody is pressing a button of the card
+LONGEST_RESET_MS = 3_600_000  # a closing update is tried once an hour at least, whatever a gateway says
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,11 @@ class HttpAnswer:
 
     @property
     def reset_ms(self) -> int:
-        """How long the server asks us to wait, 0 where it does not say."""
+        """How long the server asks us to wait, an hour at most; 0 where it does not say."""
         for name in ("x-ogw-ratelimit-reset", "retry-after"):
             text = self.headers.get(name, "")
             if text.isascii() and text.isdigit() and len(text) < 6:
-                return int(text) * 1000
+                return min(int(text) * 1000, LONGEST_RESET_MS)
         return 0
 
     @property

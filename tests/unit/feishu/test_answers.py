@@ -46,6 +46,7 @@ def meaning(found: HttpAnswer, *, effect: bool) -> str:
         # rates
         (answer(400, 99991400), f"later:rate:{RATE_PAUSE_MS}", f"later:rate:{RATE_PAUSE_MS}"),
         (answer(429, 99991400, {"x-ogw-ratelimit-reset": "52"}), "later:rate:52000", "later:rate:52000"),
+        (answer(429, 99991400, {"x-ogw-ratelimit-reset": "90000"}), "later:rate:3600000", "later:rate:3600000"),
         (answer(400, 230020, {"x-ogw-ratelimit-reset": "junk"}), "later:rate:1000", "later:rate:1000"),
         (answer(429, 0, {"retry-after": "3"}), "later:rate:3000", "later:rate:3000"),
         (answer(400, 200810), f"later:card_busy:{BUSY_PAUSE_MS}", f"later:card_busy:{BUSY_PAUSE_MS}"),
