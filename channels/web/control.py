@@ -81,6 +81,8 @@ def _arguments(text: str) -> dict[str, Any]:
         value = json.loads(text or "{}")
     except json.JSONDecodeError as error:
         raise ValueError(f"the body is not JSON: {error.msg}") from None
+    except RecursionError:
+        raise ValueError("the body is nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError("the body must be a JSON object")
     return value

@@ -125,7 +125,7 @@ async def test_a_defect_says_nothing_of_the_inside_and_the_next_request_works(pa
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize("body", [b"[1]", b"{", b'"x"'])
+@pytest.mark.parametrize("body", [b"[1]", b"{", b'"x"', b"[" * 100_000])
 async def test_only_objects_are_taken(path: Path, body: bytes) -> None:
     head = f"POST /v1/echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     answer = await raw(path, head.encode() + body)
