@@ -1,8 +1,9 @@
 """Inbox row → decision → turn, per conversation in (create_time, message_id) order.
 
 Wake-ups are hints; the table is looked at once a second, and at boot. Commands go first and wait for nobody. A message
-that cannot be decided is tried again with growing waits and refused with an error card after five attempts; it never
-holds up another conversation.
+that cannot be decided is tried again with growing waits and refused with an error card after five attempts. No
+conversation holds up another: one that takes its time (a folder is being made) goes on beside the next passes, and
+where more messages wait than one pass takes, the passes go through all of them.
 """
 
 import asyncio
@@ -56,18 +57,26 @@ class Dispatch:
         self._messages: dict[MessageId, Message] = {}  # of rows that wait; normalising costs more than looking
         self._counted: set[MessageId] = set()
         self._room = asyncio.Semaphore(DECIDED_AT_ONCE)
+        self._working: dict[ConversationKey, asyncio.Task[None]] = {}
+        self._passed_over: set[ConversationKey] = set()  # they were still at work when a pass came by
+        self._skip, self._moved = 0, False  # where the next page of rows begins; whether a row of this one moved
         self.paused = False
 
     async def run(self) -> None:
         """For ever: look, decide, wait for a ring."""
         await self._context.identified.wait()
-        while True:
-            try:
-                if not self.paused:
-                    await self._pass()
-            except Exception:
-                log.exception(LOOP_FAILED, loop="dispatch")
-            await self._context.inbox.wait(POLL_S)
+        try:
+            while True:
+                try:
+                    if not self.paused:
+                        await self._pass()
+                except Exception:
+                    log.exception(LOOP_FAILED, loop="dispatch")
+                await self._context.inbox.wait(POLL_S)
+        finally:
+            for task in self._working.values():
+                task.cancel()
+            await asyncio.gather(*self._working.values(), return_exceptions=True)
 
     async def _pass(self) -> None:
         context = self._context
@@ -94,7 +103,8 @@ class Dispatch:
                 command = self._is_command(row)
                 if waiting and not command:
                     continue
-                waiting = not await self._decide(row, command) or waiting
+                decided = await self._decide(row, command)
+                self._moved, waiting = self._moved or decided, waiting or not decided
             except OperationalError as error:  # the disk's fault, not the message's: it waits and no attempt counts
                 log.error(LOOP_FAILED, loop="dispatch.storage", message_id=row.message_id, error=str(error))
                 return
@@ -199,6 +209,8 @@ class Dispatch:
         lane = await context.database.run(
             refuse_poisoned, row.message_id, drawing, context.uuids(1)[0], row, context.now()
         )
+        self._messages.pop(row.message_id, None)
+        self._counted.discard(row.message_id)
         log.error(MESSAGE_REFUSED, message_id=row.message_id, attempts=row.attempts)
         self._delivery.kick((lane,))
 

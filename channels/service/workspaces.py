@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from channels.ids import SessionId
 from channels.logs import FOLDER_PLACED, get_logger
@@ -31,11 +32,11 @@ class NotFound:
 
 
 class Workspaces:
-    """All blocking work on folders happens off the loop; Git is asked for one thing at a time."""
+    """All blocking work on folders happens off the loop; Git is asked for one thing at a time in each workspace."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._git = asyncio.Lock()
+        self._git: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by workspace
 
     async def session_folder(self, session_id: SessionId) -> Path | None:
         """The session's folder, which is there when this returns; None for a session without one.
@@ -74,7 +75,8 @@ class Workspaces:
         if not worktrees:
             made = await asyncio.to_thread(make_folder, place.workspace, place.folder.path, worktrees=False)
             return Made(made.path, place.folder.branch)
-        async with self._git:
+        lock = self._git.setdefault(place.workspace, asyncio.Lock())
+        async with lock:
             return await asyncio.to_thread(make_folder, place.workspace, place.folder.path, worktrees=True)
 
     async def _put(self, session_id: SessionId, path: str, branch: str | None) -> None:

@@ -41,13 +41,17 @@ _COLUMNS = (
     " received_at"
 )
 SELECT_OPEN = f"""
-SELECT {_COLUMNS} FROM (
-  SELECT {_COLUMNS}, row_number() OVER (PARTITION BY conversation ORDER BY create_time, message_id) AS place
+WITH due AS (
+  SELECT message_id, create_time,
+         row_number() OVER (PARTITION BY conversation ORDER BY create_time, message_id) AS place
   FROM inbox WHERE state = 'accepted' AND due_at <= :now
-) WHERE place <= :each
-UNION ALL
-SELECT {_COLUMNS} FROM inbox WHERE verdict = 'gathering' AND state = 'held' AND due_at <= :now
-ORDER BY create_time, message_id LIMIT :limit
+  UNION ALL
+  SELECT message_id, create_time, 0 FROM inbox WHERE verdict = 'gathering' AND state = 'held' AND due_at <= :now
+), page AS (
+  SELECT message_id, place FROM due WHERE place <= :each ORDER BY place, create_time, message_id
+  LIMIT :limit OFFSET :skip
+)
+SELECT {_COLUMNS} FROM page JOIN inbox USING (message_id) ORDER BY place, create_time, message_id
 """
 HOLD_GATHERING = """
 UPDATE inbox SET state = 'held', verdict = 'gathering', due_at = :due_at
