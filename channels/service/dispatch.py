@@ -44,6 +44,8 @@ from channels.store.transactions.admit import (
 POLL_S = 1.0
 ROWS_PER_PASS = 500
 DECIDED_AT_ONCE = 32  # conversations: all of a burst in one pass of the loop would hold up the acks of its other half
+PATIENCE_S = 0.25  # a pass waits so long for the conversations that it has begun
+MESSAGES_KEPT = 2_000
 ATTEMPTS_AT_MOST = 5
 
 log = get_logger(__name__)
@@ -80,20 +82,42 @@ class Dispatch:
 
     async def _pass(self) -> None:
         context = self._context
-        rows = await context.database.read(inbox.open_rows, context.now(), ROWS_PER_PASS)
-        self._messages = {
-            row.message_id: self._messages[row.message_id] for row in rows if row.message_id in self._messages
-        }
+        rows = await context.database.read(inbox.open_rows, context.now(), ROWS_PER_PASS, self._skip)
+        if len(self._messages) > MESSAGES_KEPT:
+            self._messages.clear()
         conversations: defaultdict[ConversationKey, list[InboxRow]] = defaultdict(list)
-        for row in rows:
-            conversations[row.conversation].append(row)
-        await asyncio.gather(*(self._take_turn(rows) for rows in conversations.values()))
-        if len(rows) == ROWS_PER_PASS:
-            context.inbox.ring()
+        for row in sorted(rows, key=lambda row: (row.create_time, row.message_id)):
+            if row.conversation in self._working:
+                self._passed_over.add(row.conversation)
+            else:
+                conversations[row.conversation].append(row)
+        self._moved = False
+        begun = {self._begin(conversation, waiting) for conversation, waiting in conversations.items()}
+        if begun:
+            await asyncio.wait(begun, timeout=PATIENCE_S)
+        self._turn_page(len(rows))
 
-    async def _take_turn(self, rows: list[InboxRow]) -> None:
-        async with self._room:
-            await self._work_through(rows)
+    def _turn_page(self, rows: int) -> None:
+        """There may be more rows than one page: look again at once, at the next ones where none of these moved."""
+        full = rows == ROWS_PER_PASS
+        self._skip = self._skip + ROWS_PER_PASS if full and not self._moved else 0
+        if full:
+            self._context.inbox.ring()
+
+    def _begin(self, conversation: ConversationKey, rows: list[InboxRow]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._take_turn(conversation, rows), name=f"decide-{conversation}")
+        self._working[conversation] = task
+        return task
+
+    async def _take_turn(self, conversation: ConversationKey, rows: list[InboxRow]) -> None:
+        try:
+            async with self._room:
+                await self._work_through(rows)
+        finally:
+            del self._working[conversation]
+            if conversation in self._passed_over:
+                self._passed_over.discard(conversation)
+                self._context.inbox.ring()
 
     async def _work_through(self, rows: list[InboxRow]) -> None:
         """One conversation: its commands at once, the others until one has to wait."""
