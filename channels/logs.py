@@ -88,6 +88,12 @@ LANE_CHANGED: Final = "lane.changed"
 CONTROL_OPENED: Final = "control.opened"
 CONTROL_FAILED: Final = "control.failed"
 WEB_OPENED: Final = "web.opened"
+ADMIN_ENTERED: Final = "admin.entered"
+ADMIN_LEFT: Final = "admin.left"
+ADMIN_REFUSED: Final = "admin.refused"
+ADMIN_FAILED: Final = "admin.failed"
+SETTINGS_CHANGED: Final = "settings.changed"
+SETTINGS_IGNORED: Final = "settings.ignored"
 LIBRARY_LOGGED: Final = "library.logged"  # a line of somebody else's logger, its text under `text`
 
 LEVELS: Final[Mapping[str, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}

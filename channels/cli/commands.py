@@ -23,6 +23,9 @@ app = typer.Typer(
     epilog="Exit codes: 0 ok, 1 a check failed, 2 usage or configuration, 3 refused.",
 )
 
+web = typer.Typer(no_args_is_help=True, help="The admin page.")
+app.add_typer(web, name="web")
+
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
@@ -202,6 +205,18 @@ def restore(
     from channels.cli.restore import restore as put_back
 
     put_back(config, file, os.environ)
+
+
+@web.command("link")
+def web_link(
+    config: ConfigFile = None,
+    user: Annotated[str | None, typer.Option(help="user_id of the admin who will open it (default: you).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")] = False,
+) -> None:
+    """Print a link that logs one person in at the admin page, once."""
+    from channels.cli.web_link import show_link
+
+    show_link(config, user, os.environ, as_json=as_json)
 
 
 @app.command()

@@ -84,11 +84,20 @@ def _read_access_mode(value: Any) -> Any:
     return value
 
 
+def _read_public_url(value: Any) -> str:
+    if value == "":
+        return ""
+    if urlsplit(_read_address(value)).path not in ("", "/"):
+        raise _fault("must be an address without a path: the page always lies under /admin")
+    return _read_address(value)
+
+
 SecretSetting = Annotated[Reference | Secret, BeforeValidator(_read_secret)]
 PathSetting = Annotated[Path, BeforeValidator(_read_path)]
 Address = Annotated[str, BeforeValidator(_read_address)]
 Domain = Annotated[str, BeforeValidator(_read_domain)]
 Proxy = Annotated[str | Reference | Secret, BeforeValidator(_read_proxy)]
+PublicUrl = Annotated[str, BeforeValidator(_read_public_url)]
 Names = Annotated[tuple[str, ...], Strict(False)]
 Gaps = Annotated[tuple[Annotated[int, Field(ge=0, le=60_000)], ...], Strict(False), Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -207,6 +216,8 @@ class WebSettings(_Section):
     enabled: bool = True
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8787
+    admin: bool = False
+    public_url: PublicUrl = ""
 
 
 class ControlSettings(_Section):

@@ -1,6 +1,7 @@
 """The health web: /healthz, /readyz and /metrics over plain HTTP, on the loopback unless configured otherwise."""
 
 import errno
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -13,13 +14,19 @@ from channels.web.operations import Health, Operations
 log = logs.get_logger("web")
 
 _CLOSE_LIMIT_S = 2.0
+_BODY_LIMIT_BYTES = 64 * 1024
 
 
 class WebServer:
-    """Serves one `Operations` on `host`:`port` (0: any free port). `start` before use, `stop` when done."""
+    """Serves one `Operations` on `host`:`port` (0: any free port). `start` before use, `stop` when done.
 
-    def __init__(self, operations: Operations, host: str, port: int) -> None:
-        self._operations, self._host, self._port = operations, host, port
+    `extend` puts more on the application before it is served: the admin page.
+    """
+
+    def __init__(
+        self, operations: Operations, host: str, port: int, extend: Callable[[web.Application], None] | None = None
+    ) -> None:
+        self._operations, self._host, self._port, self._extend = operations, host, port, extend
         self._metrics = Metrics(operations.numbers)
         self._runner: web.AppRunner | None = None
         self.url = ""
@@ -45,10 +52,12 @@ class WebServer:
             await runner.cleanup()
 
     def _app(self) -> web.Application:
-        app = web.Application()
+        app = web.Application(client_max_size=_BODY_LIMIT_BYTES)
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._render_metrics)
+        if self._extend is not None:
+            self._extend(app)
         return app
 
     async def _healthz(self, _request: web.Request) -> web.Response:
