@@ -7,6 +7,7 @@ from typing import Any
 
 from channels import __version__
 from channels.app.building import Parts, Ports, Resolved, assemble, resolve
+from channels.app.desk import AdminDesk
 from channels.app.figures import Figures
 from channels.app.operations import ControlOperations
 from channels.app.owning import AnchorKeeper, take_file
@@ -25,6 +26,7 @@ from channels.logs import (
 )
 from channels.rules.retry import backoff_ms
 from channels.service.establishing import watch_claims
+from channels.service.overlay import overlaid_where_possible
 from channels.service.retiring import drop_stale_turns, keep_retiring
 from channels.service.upkeep import keep_beating, keep_sweeping
 from channels.store import owners
@@ -34,6 +36,7 @@ from channels.store.domain_file import true_path
 from channels.store.lock import FileLock, lock_path
 from channels.store.transactions.boot import read_floor
 from channels.store.transactions.missed import beat_last
+from channels.store.transactions.web import read_overlay
 from channels.web.control import ControlServer
 from channels.web.server import WebServer
 
@@ -68,6 +71,7 @@ class Service:
     def __init__(self, settings: Settings, ports: Ports) -> None:
         self.settings, self._ports = settings, ports
         self.figures = Figures()
+        self._desk = AdminDesk(self.figures, settings)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._undo = contextlib.AsyncExitStack()
         self.web_url = ""
@@ -126,6 +130,7 @@ class Service:
         owned = await take_file(database, clock, ports.ids, replay_pending=settings.replay.pending)
         self._anchor = AnchorKeeper(database)
         session = await self._undo.enter_async_context(new_session())
+        settings = self._desk.in_force = overlaid_where_possible(settings, await database.read(read_overlay))
         parts = assemble(settings, resolved, ports, session, database, clock, owned, __version__)
         self._undo.push_async_callback(parts.context.feishu.close)
         self._close_agents(resolved)
@@ -140,14 +145,15 @@ class Service:
         settings = self.settings
         if not settings.web.enabled:
             return
-        web = WebServer(self.figures, settings.web.host, settings.web.port)
+        extend = self._desk.extend if settings.web.admin else None
+        web = WebServer(self.figures, settings.web.host, settings.web.port, extend)
         try:
             await web.start()
         except ConfigError:
             self._refuse_second_instance()
             raise
         self._undo.push_async_callback(web.stop)
-        self.web_url = web.url
+        self.web_url = self._desk.web_url = web.url
 
     def _refuse_second_instance(self) -> None:
         """A port in use usually means that this very service runs already: then say that instead."""
@@ -155,7 +161,9 @@ class Service:
             FileLock.acquire(self.settings.store.path, self._ports.clock.wall_ms()).release()
 
     async def _open_control(self) -> None:
-        control = ControlServer(self.settings.control_socket, ControlOperations(self.figures).table())
+        control = ControlServer(
+            self.settings.control_socket, ControlOperations(self.figures).table() | {"web_link": self._desk.link}
+        )
         await control.start()
         self._undo.push_async_callback(control.stop)
 
