@@ -7,7 +7,7 @@ is recorded anyway.
 Where it hangs: a plain answer has `parent_id` = the message that was answered. Inside a topic Feishu may name the
 topic's root instead, and then answers to several questions of one topic look alike. `rivals` is how many other
 unresolved answers that topic may hold: with fewer look-alikes than unresolved answers nobody can tell whose they are,
-and guessing could say one answer twice and another never.
+and guessing could say one answer twice and another never. Look-alikes that show card entities are told apart by those.
 """
 
 from collections.abc import Iterable, Set
@@ -57,23 +57,26 @@ class Ambiguous:
     """There are messages that may be this one or another one."""
 
 
+def find_lookalikes(history: Iterable[Seen], sought: Sought) -> list[Seen]:
+    """Every message of `history` that the attempt may have made, the earliest first."""
+    places = {sought.target, sought.topic_root} if sought.topic_root else {sought.target}
+    fitting = (
+        one
+        for one in {one.message_id: one for one in history}.values()
+        if one.ours
+        and one.create_time_ms >= sought.first_attempt_ms - SKEW_MS
+        and one.message_id not in sought.recorded
+        and one.parent_id in places
+    )
+    return sorted(fitting, key=lambda one: (one.create_time_ms, one.message_id))
+
+
 def find_match(history: Iterable[Seen], sought: Sought) -> Found | Absent | Ambiguous:
     """Which message of `history` the attempt made."""
-    fitting = sorted(
-        (
-            one
-            for one in {one.message_id: one for one in history}.values()
-            if one.ours
-            and one.create_time_ms >= sought.first_attempt_ms - SKEW_MS
-            and one.message_id not in sought.recorded
-        ),
-        key=lambda one: (one.create_time_ms, one.message_id),
-    )
-    sure = [one for one in fitting if one.parent_id == sought.target and sought.target != sought.topic_root]
+    alike = find_lookalikes(history, sought)
+    sure = [one for one in alike if one.parent_id == sought.target and sought.target != sought.topic_root]
     if sure:
         return Found(sure[0])
-    places = {sought.target, sought.topic_root} if sought.topic_root else {sought.target}
-    alike = [one for one in fitting if one.parent_id in places]
     if not alike:
         return Absent()
     return Found(alike[0]) if len(alike) > sought.rivals else Ambiguous()

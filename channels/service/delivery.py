@@ -7,11 +7,12 @@ What the answer means is decided in `rules.delivery`.
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
+from weakref import WeakValueDictionary
 
 from channels.cards.masks import mask_emails
 from channels.cards.notice import neutral_card
 from channels.errors import ApiRefused, OutcomeUnknown, RetryLater
-from channels.ids import CardId, TurnId
+from channels.ids import CardId, ChatId, TurnId
 from channels.logs import (
     DELIVERY_DELAYED,
     DELIVERY_OUTCOME_UNKNOWN,
@@ -54,6 +55,7 @@ class Delivery:
         self._context, self._book = context, book
         self._active: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._looking: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
         self._resting: dict[str, tuple[int, float]] = {}  # lane → (failures in a row, not before this moment)
         self._crowded = False  # somebody found no room: look again when there is some
         self._stopping = False
@@ -147,16 +149,17 @@ class Delivery:
 
     async def _reconcile(self, attempt: Attempt) -> Recorded:
         """An earlier attempt may have worked: adopt its message, or send anew once history shows that it did not."""
-        context = self._context
-        found = await look_into_history(context, attempt)
-        match found:
-            case Absent():
-                recorded = await self._settle(attempt, delivery.SendAnew(), "history shows no such message")
-            case Ambiguous():
-                recorded = await self._settle(attempt, delivery.Last("unknown"), "history shows look-alikes")
-            case _:
-                recorded = await context.database.run(record_success, attempt, found, context.now())
-                self._note(attempt, found)
+        context, chat_id = self._context, attempt.intent.chat_id
+        async with self._looking.setdefault(chat_id, asyncio.Lock()):  # two lanes must not adopt one message
+            found = await look_into_history(context, attempt)
+            match found:
+                case Absent():
+                    recorded = await self._settle(attempt, delivery.SendAnew(), "history shows no such message")
+                case Ambiguous():
+                    recorded = await self._settle(attempt, delivery.Last("unknown"), "history shows look-alikes")
+                case _:
+                    recorded = await context.database.run(record_success, attempt, found, context.now())
+                    self._note(attempt, found)
         log.info(DELIVERY_RECONCILED, intent_id=attempt.intent.intent_id, outcome=type(found).__name__)
         self._pass_on(recorded)
         return recorded

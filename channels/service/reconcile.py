@@ -9,7 +9,7 @@ from channels.feishu.history import seen_from
 from channels.ids import CardId, MessageId, ThreadId
 from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
-from channels.rules.reconcile import SKEW_MS, Absent, Ambiguous, Found, Seen, Sought, find_match
+from channels.rules.reconcile import SKEW_MS, Absent, Ambiguous, Found, Seen, Sought, find_lookalikes, find_match
 from channels.service.context import Context
 from channels.store import outbox
 from channels.store.transactions.deliver import Effect
@@ -31,12 +31,33 @@ async def look_into_history(context: Context, attempt: Attempt) -> Effect | Abse
         history += await _read_thread(context, question.thread_id, since_ms)
     recorded = await context.database.read(outbox.recorded_messages, intent.chat_id, since_ms - SKEW_MS)
     rivals = await context.database.read(outbox.count_rivals, intent) if topic_root is not None else 0
-    match = find_match(history, Sought(target, topic_root, attempt.first_attempt_at, recorded, rivals))
+    sought = Sought(target, topic_root, attempt.first_attempt_at, recorded, rivals)
+    match = await _tell_apart(context, attempt, history, sought)
     if not isinstance(match, Found):
         return match
     card_id = await _card_of(context, attempt, match.seen.message_id)
     text = str(read_payload(intent).get("text", ""))
     return Effect(match.seen.message_id, match.seen.thread_id, card_id=card_id, text=text)
+
+
+async def _tell_apart(
+    context: Context, attempt: Attempt, history: list[Seen], sought: Sought
+) -> Found | Absent | Ambiguous:
+    """The match; where several answers of one topic look alike, the one that shows this attempt's card."""
+    alike = find_lookalikes(history, sought)
+    shows_entity = attempt.card_id is not None and attempt.mode == "card" and attempt.intent.op in ("reply", "send")
+    if not shows_entity or not alike or len(alike) + sought.rivals < 2:
+        return find_match(history, sought)
+    unclear: list[Seen] = []
+    for one in alike:
+        try:
+            card_id = await context.feishu.card_of_message(one.message_id)
+        except ApiRefused:
+            unclear.append(one)
+            continue
+        if card_id == attempt.card_id:
+            return Found(one)
+    return find_match(unclear, sought)
 
 
 async def _card_of(context: Context, attempt: Attempt, message_id: MessageId) -> CardId | None:
