@@ -3,6 +3,7 @@
 from channels.emulator.accounts import GROUP
 from tests.crash.stage import Expect, Stage, read_copy
 
+CREATE = "cardkit.card.create"
 MINUTES, HOURS = 60.0, 3600.0
 
 
@@ -60,7 +61,7 @@ async def put_back(stage: Stage) -> None:
     await stage.put_back(stage.folder / "kept.db")
     open_one = stage.say("while it was away", push=False, expect=Expect.PENDING)
     await stage.advance(1 * HOURS)
-    stage.fault("im.message.list", "status", status=503, times=2)
+    stage.fault("im.message.list", "status", status=503, times=6)
     await stage.up()
     await stage.until(lambda: stage.replies(open_one) or stage.button_in_chat(_chat(stage), "missed_handle"))
     stage.world.push_message(stage.world.message(after))
@@ -68,15 +69,19 @@ async def put_back(stage: Stage) -> None:
 
 
 async def put_back_in_mid_turn(stage: Stage) -> None:
-    """The copy holds a turn as running, and one as waiting, that have come to their ends since."""
+    """The copy holds a turn as running, one as waiting and one without a card, that have come to their ends since."""
     first = stage.say("hello")
     await stage.answered(first)
     topic = stage.world.message(first).thread_id
     running, waiting = stage.say("steps 25", thread_id=topic), stage.say("after that", thread_id=topic)
     await stage.until(lambda: stage.replies(waiting))
+    stage.fault(CREATE, "delay", seconds=0.5)
+    made = len(stage.ledger.calls(CREATE))
+    cardless = stage.say("not even a card", "Bob")
+    await stage.until(lambda: len(stage.ledger.calls(CREATE)) > made)
     await stage.back_up(stage.folder / "kept.db")
-    await stage.answered(running)
-    await stage.answered(waiting)
+    for message_id in (running, waiting, cardless):
+        await stage.answered(message_id)
     await stage.quiet()
     await stage.put_back(stage.folder / "kept.db")
     await stage.advance(10 * MINUTES)

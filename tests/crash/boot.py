@@ -28,6 +28,9 @@ OPEN_ROWS = """
 SELECT (SELECT count(*) FROM inbox WHERE terminal_at IS NULL AND state NOT IN ('asked', 'kept'))
      + (SELECT count(*) FROM outbox WHERE state = 'pending') + (SELECT count(*) FROM turns WHERE state <> 'ended')
      + (SELECT count(*) FROM inflight) + (SELECT count(*) FROM establishing WHERE state = 'open')
+     + (SELECT count(*) FROM missed_batches WHERE drawn < version)
+     + (SELECT count(*) FROM missed_gaps WHERE closed_at IS NULL)
+     + (SELECT count(*) FROM quarantine WHERE left_at IS NULL)
 """
 # the next moment at which something falls due that is put off
 NEXT_DUE = """

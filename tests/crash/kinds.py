@@ -25,6 +25,19 @@ async def forwards(stage: Stage) -> None:
     await stage.answered(alone)
 
 
+async def forward_behind(stage: Stage) -> None:
+    """A forward and its comment come while the conversation is still being established."""
+    inside = [stage.world.say("Bob", GROUP, "a line", push=False)]
+    stage.note(inside[0], "between people", Expect.UNNOTICED)
+    stage.fault("cardkit.card.create", "delay", seconds=0.3)
+    first = stage.say("hello")
+    chat = stage.world.private_chat("Alice")
+    stage.note(stage.world.forward("Alice", chat, inside), "a forward", Expect.TAKEN_BACK)
+    comment = stage.say("what about this?")
+    await stage.answered(first)
+    await stage.answered(comment)
+
+
 async def quotes(stage: Stage) -> None:
     """Somebody's message and the bot's own card are quoted; a question is edited while it waits."""
     said = stage.say("the meeting is at nine", "Bob", GROUP, push=False, expect=Expect.UNNOTICED)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.crash.campaign import Campaign
 from tests.crash.points import all_points
-from tests.crash.reach import NOT_REACHED, not_reached
+from tests.crash.reach import NOT_REACHED, not_reached, points_of
 from tests.crash.sometimes import SOMETIMES
 from tests.crash.storm import StormResult
 from tests.crash.workloads import WORKLOADS
@@ -33,9 +33,7 @@ class Record:
         complete = set(campaign.size.workloads) == set(WORKLOADS)
         excused = not_reached()
         holes = sorted(all_points() - set(killed) - excused)
-        stale = sorted(point for point in set(killed) & excused) + sorted(
-            name for name in NOT_REACHED if not any(point.split(" ")[0] == name for point in all_points())
-        )
+        stale = [name for name in NOT_REACHED if not points_of(name) or any(killed[one] for one in points_of(name))]
         violations = [
             {"workload": result.workload, "rule": each.rule, "text": each.text, "kills": result.as_json()["kills"]}
             for result in results

@@ -145,6 +145,7 @@ class Stage:
         between has written its anchor: the file has lived on since the copy was made."""
         await self.down()
         await self.up()
+        await self.ready()
         await self.down()
         self.restored = True
         replace_file(self.file, copy)
@@ -402,7 +403,7 @@ def check_acked(stage: Stage) -> list[Violation]:
         for message_id in stage.said
         if any(each.ack_code == 200 for each in stage.ledger.deliveries(message_id, RECEIVED))
     ]
-    if not acked:
+    if not acked or stage.restored:  # an older file does not know what was acked since
         return []
     held = {row[0] for row in read_copy(stage.file, "SELECT message_id FROM inbox")}
     return [

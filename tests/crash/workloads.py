@@ -169,6 +169,22 @@ async def lost_reply_found(stage: Stage) -> None:
     await stage.answered(message_id)
 
 
+async def two_lost_replies(stage: Stage) -> None:
+    """Two replies of one topic are there, and nobody heard of either: history shows both, their cards tell which."""
+    first = stage.say("hello")
+    await stage.answered(first)
+    topic = stage.world.message(first).thread_id
+    stage.fault(REPLY, "drop_after", times=2)
+    stage.fault(REPLY, "status", status=503, times=None)
+    calls = len(stage.ledger.calls(REPLY))
+    messages = [stage.say("steps 30", thread_id=topic), stage.say("and then", thread_id=topic)]
+    await stage.until(lambda: len(stage.ledger.calls(REPLY)) >= calls + 4)
+    await stage.advance(FORGOTTEN_S)
+    stage.emulator.faults.clear()
+    for message_id in messages:
+        await stage.answered(message_id)
+
+
 async def lost_reply_absent(stage: Stage) -> None:
     """The reply was never there, nobody knows, and its uuid is forgotten: history shows nothing."""
     stage.fault(REPLY, "drop", times=None)
@@ -264,6 +280,7 @@ WORKLOADS = {
         Workload("answered all the same", answered_all_the_same, sections={"turns": {"recalled": "answer"}}),
         Workload("stop from outside", stop_from_outside),
         Workload("lost reply, found in history", lost_reply_found),
+        Workload("two lost replies of one topic", two_lost_replies),
         Workload("lost reply, not in history", lost_reply_absent),
         Workload("without CardKit", without_cardkit, kills={1: ("snapshots.SAVE_TEXT", 4)}),
         Workload("cards refused", without_cards),
@@ -282,6 +299,7 @@ WORKLOADS = {
         Workload("an expired topic", absences.expired),
         Workload("files", kinds.files),
         Workload("forwards", kinds.forwards),
+        Workload("a forward behind another message", kinds.forward_behind),
         Workload("quotes and edits", kinds.quotes),
         Workload("new places", kinds.new_places),
         Workload("sessions", kinds.sessions, sections={"topics": {"private": "chat", "group": "topic"}}),
