@@ -190,10 +190,11 @@ def drop_asked(tx: Tx, message_id: MessageId, verdict: str, now: int) -> bool:
     return tx.execute(SET_ASKED_TERMINAL, {"message_id": message_id, "verdict": verdict, "now": now}) == 1
 
 
-def open_rows(tx: Tx, now: int, limit: int, each: int = ROWS_PER_CONVERSATION) -> list[InboxRow]:
-    """Accepted rows that are due, and those that have waited long enough for company, oldest first; at most `each` of
-    a conversation, so that one that waits never hides the others."""
-    return [_from_row(row) for row in tx.rows(SELECT_OPEN, {"now": now, "limit": limit, "each": each})]
+def open_rows(tx: Tx, now: int, limit: int, skip: int = 0, each: int = ROWS_PER_CONVERSATION) -> list[InboxRow]:
+    """Accepted rows that are due, and those that have waited long enough for company; at most `each` of a
+    conversation. The oldest of every conversation come before the second of any, so that those that wait hide none."""
+    values = {"now": now, "limit": limit, "skip": skip, "each": each}
+    return [_from_row(row) for row in tx.rows(SELECT_OPEN, values)]
 
 
 def is_accepted(tx: Tx, message_id: MessageId) -> bool:
