@@ -34,7 +34,7 @@ from channels.cli.init_choices import (
 )
 from channels.cli.init_example import fresh_settings
 from channels.cli.init_files import Writing, secret_name, sweep, write
-from channels.cli.init_qr import draw, width
+from channels.cli.init_qr import draw
 from channels.cli.init_toml import set_values
 from channels.config import Secret, Settings, build_settings, resolve_address, resolve_secret
 from channels.config.keys import environment_name
@@ -100,7 +100,7 @@ def _prepare(wishes: Wishes, environ: Mapping[str, str]) -> _Plan:
         if not wishes.ask:
             raise CheckFailed(f"{refusal}; {_NOTHING}.")
         print(f"{refusal}. Once more, or Ctrl-C:")
-        wishes = replace(wishes, app_id=None, secret_from=None, domain=None)
+        wishes = replace(wishes, app_id=None, secret_from=None)
 
 
 def _with_app(choice: Choice) -> UseApp | KeepApp:
@@ -123,13 +123,12 @@ def _with_app(choice: Choice) -> UseApp | KeepApp:
 
 
 def _show_link(link: str, lifetime_s: int) -> None:
-    lines = draw(link) if sys.stdout.isatty() else []
     columns = shutil.get_terminal_size().columns
-    if lines and width(lines) <= columns:
+    if lines := draw(link, columns) if sys.stdout.isatty() else []:
         print("\n".join(lines))
-    elif lines:
-        print(f"(A terminal of {width(lines)} columns or more would show a code to scan; this one has {columns}.)")
-    print(f"Scan it with Feishu or Lark, or open this link; it is good for {lifetime_s // 60} minutes:\n{link}")
+    elif sys.stdout.isatty():
+        print(f"(This terminal has {columns} columns: a wider one would show a code to scan.)")
+    print(f"Scan the code with Feishu or Lark, or open this link; it is good for {lifetime_s // 60} minutes:\n{link}")
     print("Waiting until you have allowed it there … (Ctrl-C gives up)", flush=True)
 
 

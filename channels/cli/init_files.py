@@ -10,7 +10,7 @@ import re
 import signal
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,7 +56,8 @@ def write(writing: Writing) -> list[Path]:
             raise
         finally:
             for place, _, _ in staged:
-                _part(place).unlink(missing_ok=True)
+                with suppress(OSError):
+                    _part(place).unlink(missing_ok=True)
         return sweep(config, writing.text)
 
 
@@ -65,7 +66,7 @@ def sweep(config: Path, text: str) -> list[Path]:
     ours = re.compile(re.escape(config.name) + _OURS)
     unfinished = re.compile(f"{re.escape(config.name)}({_OURS})?{re.escape(PART)}")
     removed = []
-    for each in sorted(config.parent.iterdir()):
+    for each in sorted(each for each in config.parent.iterdir() if each.is_file()):
         if unfinished.fullmatch(each.name):
             each.unlink(missing_ok=True)
         elif ours.fullmatch(each.name) and each.name not in text:

@@ -10,33 +10,29 @@ from itertools import pairwise
 # Per version, for error correction level L: check codewords in each block, and blocks.
 _CHECKS = (7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28, 28, 28, 30, 30, 26, 28, 30)
 _BLOCKS = (1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10, 12, 12, 12)
-_QUIET = 2  # light modules around; readers of screens need no more
+_QUIETS = (2, 1)  # light modules around; readers of screens need no more
 _DARK_ON_LIGHT, _PLAIN = "\x1b[30;107m", "\x1b[0m"
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 Matrix = list[list[bool]]
 
 
-def draw(text: str) -> list[str]:
-    """Lines for a terminal, two rows of modules in each; [] for a text that is too long (over 1 400 bytes)."""
+def draw(text: str, columns: int) -> list[str]:
+    """Lines for a terminal, two rows of modules in each; [] where it has too few columns, or the text is too long."""
     matrix = encode(text.encode())
-    if not matrix:
+    quiet = next((each for each in _QUIETS if matrix and len(matrix) + 2 * each <= columns), None)
+    if quiet is None:
         return []
     size = len(matrix)
 
     def at(row: int, column: int) -> bool:
         return 0 <= row < size and 0 <= column < size and matrix[row][column]
 
-    columns = range(-_QUIET, size + _QUIET)
+    places = range(-quiet, size + quiet)
     return [
-        _DARK_ON_LIGHT + "".join(_HALVES[at(row, each), at(row + 1, each)] for each in columns) + _PLAIN
-        for row in range(-_QUIET, size + _QUIET, 2)
+        _DARK_ON_LIGHT + "".join(_HALVES[at(row, each), at(row + 1, each)] for each in places) + _PLAIN
+        for row in range(-quiet, size + quiet, 2)
     ]
-
-
-def width(lines: list[str]) -> int:
-    """Columns that the drawing takes."""
-    return len(lines[0]) - len(_DARK_ON_LIGHT) - len(_PLAIN) if lines else 0
 
 
 def encode(data: bytes) -> Matrix:
