@@ -169,6 +169,8 @@ def settle_failure(
             answered_5xx = kind is CodeKind.SERVER and code != 0  # a gateway's 5xx may hide a request that worked
             return Wait(after_ms or wait_ms, unsure=says(attempt) and answered_5xx)
         case ApiRefused():
+            if error.kind is CodeKind.EXPIRED and now - attempt.created_at > CARD_LIFE_MS:
+                return Last("expired")
             return _refused(attempt, error.kind, wait_ms, recalled)
 
 
@@ -212,8 +214,8 @@ def _refused(attempt: Attempt, kind: CodeKind, wait_ms: int, recalled: str) -> S
             return Last("done")
         case CodeKind.CHAT_GONE:
             return Dissolve()
-        case CodeKind.EXPIRED:
-            return Last("expired")
+        case CodeKind.EXPIRED if attempt.intent.op != "close" or NEUTRAL in attempt.intent.payload:
+            return Last("expired")  # of an answer that is not there yet, only the card is too old: it becomes text
         case CodeKind.IN_FLIGHT | CodeKind.CARD_BUSY | CodeKind.RATE | CodeKind.SERVER | CodeKind.TOKEN:
             return Wait(wait_ms)
         case CodeKind.MONTHLY_QUOTA:

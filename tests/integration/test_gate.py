@@ -19,6 +19,7 @@ async def test_a_message_gets_its_answer(house: House) -> None:
 
 
 async def test_five_deliveries_make_one_turn(open_house: OpenHouse) -> None:
+    """Field report 2."""
     house = await open_house()
     behaviour = house.emulator.sockets.behaviour
     behaviour.duplicates, behaviour.new_event_ids = 2, True

@@ -33,7 +33,7 @@ async def start_child(house: House) -> AsyncIterator[StartChild]:
 
 
 async def test_killed_between_commit_and_ack(house: House, start_child: StartChild) -> None:
-    """The row is there, no ack has left; the second delivery is only acked."""
+    """Field report 1: the row is there, no ack has left; the second delivery is only acked."""
     child = await start_child(KillPoint("INSERT INTO inbox"), KillPoint("COMMITTED"))
     message_id = house.say("hello")
     await child.died()

@@ -42,6 +42,7 @@ async def test_without_cardkit_the_card_is_patched(open_house: OpenHouse) -> Non
 
 @pytest.mark.parametrize("code", [230099, 200861, 230025])
 async def test_a_refused_card_becomes_text(house: House, code: int) -> None:
+    """Field report 41."""
     house.fault(REPLY, "error", code=code)
     message_id, reply = await house.ask("hello")
     assert [text_of(each) for each in house.replies(message_id)] == [text_of(reply)]

@@ -35,7 +35,8 @@ async def house(open_house: OpenHouse) -> House:
 )
 @pytest.mark.parametrize("fault", ["drop_after", "cut"])
 async def test_an_answer_that_never_came(house: House, kind: str, after: int, fault: str) -> None:
-    """The call took effect and nobody was told: it is made again under the same uuid and shows nothing twice."""
+    """Field reports 4 and 5: the call took effect and nobody was told: it is made again under the same uuid and shows
+    nothing twice."""
     house.fault(kind, fault, after=after)
     message_id, _ = await house.ask("hello")
     card = house.assert_answered_once(message_id)
@@ -57,6 +58,7 @@ async def test_a_reply_that_is_answered_too_late(open_house: OpenHouse) -> None:
 
 
 async def test_a_token_that_is_rejected_is_fetched_again_once(house: House) -> None:
+    """Field report 42."""
     await house.ask("first")
     house.fault(REPLY, "error", code=99991663)
     message_id, _ = await house.ask("hello")
@@ -94,7 +96,7 @@ async def test_the_reset_header_is_obeyed(house: House) -> None:
     ids=["502 html twice", "empty 200", "empty 200 after the effect", "500", "cut before"],
 )
 async def test_answers_that_no_feishu_wrote(house: House, fault: dict[str, Any]) -> None:
-    """On every kind of call, each at its first."""
+    """Field report 14: on every kind of call, each at its first."""
     kinds = (CREATE, REPLY, UPDATE, REACT, UNREACT)
     for kind in kinds:
         house.fault(kind, **fault)
@@ -107,7 +109,8 @@ async def test_answers_that_no_feishu_wrote(house: House, fault: dict[str, Any])
 
 
 async def test_a_platform_that_is_away_for_a_while(open_house: OpenHouse) -> None:
-    """Nobody listens while the turn ends; what is left is said when the platform is back on its port."""
+    """Field report 15: nobody listens while the turn ends; what is left is said when the platform is back on its
+    port."""
     house = await open_house(agents={"demo": {"kind": "demo", "pace": 1.0}})
     message_id = house.say("work 1 second")
     await house.seen(lambda: house.replies(message_id) and house.ledger.reactions(message_id) == ["Typing"])

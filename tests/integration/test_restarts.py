@@ -68,7 +68,7 @@ async def test_a_stop_waits_for_short_answers(open_house: OpenHouse) -> None:
 
 
 async def test_killed_in_mid_answer(open_house: OpenHouse, start_child: StartChild) -> None:
-    """What the person has read stays; the reaction goes; new questions are answered."""
+    """Field report 41: what the person has read stays; the reaction goes; new questions are answered."""
     house = await open_house(start=False, agents=SLOW, cards={"frame_gaps_ms": [0, 100]})
     child = await start_child(house)
     message_id = house.say("slow")
@@ -108,7 +108,7 @@ async def test_a_queued_turn_runs_into_its_card_after_a_kill(open_house: OpenHou
     "statement", ["UPDATE turns SET state = 'ended'", "UPDATE turns SET state = 'entered'", "INSERT INTO turns"]
 )
 async def test_a_full_disk_for_a_while(open_house: OpenHouse, statement: str) -> None:
-    """It goes on when there is room: one answer, nothing said twice."""
+    """Field report 45: it goes on when there is room: one answer, nothing said twice."""
     house = await open_house()
     full = Failing(statement, lambda: sqlite3.OperationalError("database or disk is full"))
     house.tap.listeners.append(full)

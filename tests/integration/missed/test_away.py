@@ -49,6 +49,7 @@ def seven(house: House, thread_id: str) -> list[Step]:
 
 @pytest.mark.timeout(90)
 async def test_ten_minutes_are_answered(house: House) -> None:
+    """Field report 7."""
     thread_id = await known_places(house)
     written = await write_while_away(house, 10 * MINUTE_S, seven(house, thread_id))
     for message_id in written:
@@ -66,6 +67,7 @@ async def test_ten_minutes_are_answered(house: House) -> None:
 @pytest.mark.timeout(90)
 @pytest.mark.parametrize("hours", [3, 30])
 async def test_hours_are_asked_about(house: House, hours: int) -> None:
+    """Field report 7."""
     thread_id = await known_places(house)
     written = await write_while_away(house, hours * HOUR_S, seven(house, thread_id))
     alice, bob = house.world.private_chat("Alice"), house.world.private_chat("Bob")

@@ -34,7 +34,7 @@ async def let_pass(house: House, seconds: float, step_s: float = 60.0) -> None:
 
 @pytest.mark.timeout(90)
 async def test_a_deaf_connection_is_found_and_built_anew(house: House) -> None:
-    """The platform answers pings for ever; history shows four messages."""
+    """Field report 8: the platform answers pings for ever; history shows four messages."""
     service = house.service
     assert service is not None
     _, reply = await house.ask("hello", "Alice")

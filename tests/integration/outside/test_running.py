@@ -85,6 +85,7 @@ class TestRun:
     async def test_status_is_answered_and_a_second_instance_is_refused_by_name(
         self, config: Path, emulator: Emulator
     ) -> None:
+        """Field report 6."""
         process = await start("run", "--config", str(config), APP_SECRET="secret")
         try:
             await emulator.connected()

@@ -45,14 +45,21 @@ class GatedAgent:
 
 
 class TellingAgent(GatedAgent):
-    """Gives every question the same answer, in pieces of so many characters, with a moment between them."""
+    """Gives every question the same answer, in pieces of so many characters, with a moment between them; while `step`
+    is clear, each piece after the first waits for `go_on`."""
 
     def __init__(self, answer: str, piece: int, pause_s: float = 0.0) -> None:
         super().__init__()
         self._text, self._piece, self._pause_s = answer, piece, pause_s
+        self.step = asyncio.Event()
+        self.step.set()
+        self._steps = asyncio.Semaphore(1)
+
+    def go_on(self) -> None:
+        self._steps.release()
 
     async def _answer(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         for place in range(0, len(self._text), self._piece):
-            await asyncio.sleep(self._pause_s)
+            await (asyncio.sleep(self._pause_s) if self.step.is_set() else self._steps.acquire())
             yield TextDelta(self._text[place : place + self._piece])
         yield Ended(Outcome.COMPLETED)

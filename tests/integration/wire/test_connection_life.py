@@ -148,6 +148,7 @@ async def test_too_many_connections_at_the_handshake(
 
 
 async def test_nobody_there_is_tried_for_ever(session: aiohttp.ClientSession, desk: Desk) -> None:
+    """Field report 9."""
     emulator = Emulator()
     url = await emulator.start()
     port = int(url.rpartition(":")[2])

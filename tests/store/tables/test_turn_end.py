@@ -141,6 +141,7 @@ def test_a_turn_of_an_older_boot_is_ended_once_and_its_session_is_free_at_once(s
 
 
 def test_a_repaired_card_is_closed_above_every_number_of_its_earlier_owner(store: Store) -> None:
+    """Field report 13."""
     turn_id = entered(store)
     reserved = store.rows("SELECT sequence FROM inflight_cards")[0][0]
     store.reboot()

@@ -60,7 +60,7 @@ CASES = [
     ("（https://a.b/c）。", "（[https://a.b/c](https://a.b/c)）。"),
     ("[a [b] c](https://x.y)", "[a &#91;b&#93; c](https://x.y)"),
     ("arr[0] [1]", "arr&#91;0&#93; &#91;1&#93;"),
-    # pictures of the web are links (field report 23)
+    # pictures of the web are links
     ("![cat](https://a.b/c.png)", "[🖼 cat](https://a.b/c.png)"),
     ("![](https://a.b/c.png)", "[🖼 picture](https://a.b/c.png)"),
     ("![cat](img_v3_x)", "🖼 cat"),
@@ -101,6 +101,7 @@ CASES = [
 
 @pytest.mark.parametrize(("source", "expected"), CASES)
 def test_clean(source: str, expected: str) -> None:
+    """Field report 23: a picture of the web is a link."""
     assert clean(source, "picture") == expected
 
 

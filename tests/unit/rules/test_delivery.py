@@ -50,7 +50,8 @@ def refused(kind: CodeKind) -> ApiRefused:
 REFUSALS: list[tuple[str, Attempt, CodeKind, Step]] = [
     ("a repeated uuid is done", attempt("close"), CodeKind.REPEATED_UUID, Last("done")),
     ("no sight of the chat", attempt("reply"), CodeKind.CHAT_GONE, Dissolve()),
-    ("fourteen days are over", attempt("close"), CodeKind.EXPIRED, Last("expired")),
+    ("the card is too old, its last words are not", attempt("close"), CodeKind.EXPIRED, TextLane()),
+    ("the message is too old for a reaction", attempt("add"), CodeKind.EXPIRED, Last("expired")),
     ("the question was recalled", attempt("reply"), CodeKind.MESSAGE_GONE, ToChat()),
     ("a notice's question was recalled", attempt("notice"), CodeKind.MESSAGE_GONE, ToChat()),
     ("recalled, but an attempt may have worked", attempt("reply", unsure=True), CodeKind.MESSAGE_GONE, AskHistory()),
@@ -107,9 +108,15 @@ def test_a_question_taken_back_is_answered_to_the_chat_or_stopped_as_configured(
 
 
 def test_masking_is_tried_once() -> None:
+    """Field report 24."""
     masked = attempt("close")
     masked = replace(masked, intent=replace(masked.intent, payload="{" + MASKED + "}"))
     assert settle_failure(masked, refused(CodeKind.AUDIT), 2_000, MIDDLE) == TextLane()
+
+
+def test_what_is_too_old_itself_is_not_said_another_way() -> None:
+    expired = refused(CodeKind.EXPIRED)
+    assert settle_failure(attempt("close"), expired, 1_001 + CARD_LIFE_MS, MIDDLE) == Last("expired")
 
 
 def test_jumping_ahead_ends() -> None:
