@@ -60,18 +60,15 @@ def _put(settings: Settings, key: str, value: str) -> Settings:
 
 
 def _check_folder(key: str, value: str) -> None:
-    """An absolute path to a folder that is there or can be made, in which this user may write."""
+    """An absolute path to a folder in which this user may write; it is there when this returns."""
     path = Path(value)
     if not path.is_absolute() or ".." in path.parts:
         raise ConfigError(key, "must be an absolute path without ..")
     if len(os.fsencode(path)) > LONGEST_PATH_BYTES or not value.isprintable():
         raise ConfigError(key, f"must be at most {LONGEST_PATH_BYTES} bytes, and printable")
-    nearest = path
     try:
-        while not nearest.exists():
-            nearest = nearest.parent
-        usable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+        path.mkdir(parents=True, exist_ok=True)  # the only way to know; nobody works there before it is set
     except OSError as error:
-        raise ConfigError(key, f"cannot be looked at: {error.strerror}") from None
-    if not usable:
-        raise ConfigError(key, f"{nearest} is no folder in which the service may write")
+        raise ConfigError(key, f"{path} cannot be made: {error.strerror}") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ConfigError(key, f"{path} is no folder in which the service may write")

@@ -45,7 +45,7 @@ def make_guard(desk: Desk, names: Collection[str], body_limit_s: float = BODY_LI
         try:
             response = await _pass(request, handler, visit, names, body_limit_s)
         except web.HTTPException as error:
-            response = error if error.status < 400 else visit.draw_fault(error.status)
+            response = visit.draw_fault(error.status)
         except RetryLater:
             response = visit.draw_fault(503)
         except Exception:  # the head of one request: a defect here must not reach anything else
@@ -89,7 +89,7 @@ async def _read_form(request: web.Request, visit: Visit, limit_s: float) -> None
             fields = await request.post()
     except TimeoutError:
         raise web.HTTPRequestTimeout from None
-    except ValueError:  # not UTF-8, or a percent sign in a wrong place
+    except (ValueError, LookupError):  # bytes that are no text, in the character set that it names; or no such set
         raise web.HTTPBadRequest from None
     visit.form = {name: value for name, value in fields.items() if isinstance(value, str)}
 
@@ -106,5 +106,5 @@ async def _recognise(request: web.Request, visit: Visit) -> None:
 def _send_to_login(request: web.Request, visit: Visit) -> web.StreamResponse:
     """A person goes to the login page; a script, or a change that came too late, is told."""
     if request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
-        raise web.HTTPSeeOther("/admin/login")
+        return web.Response(status=303, headers={"Location": "/admin/login"})
     return visit.draw_fault(401)

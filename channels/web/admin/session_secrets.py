@@ -12,8 +12,11 @@ LONGEST_SECRET = 200
 
 
 def hash_secret(secret: str) -> str:
-    """What the file keeps of a secret. Secrets are random (24 bytes or more), so one round is enough."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    """What the file keeps of a secret. Secrets are random (24 bytes or more), so one round is enough.
+
+    Any text will do, also what aiohttp makes of bytes that are none: strangers send what they like.
+    """
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
 def token_of(session: str) -> str:
