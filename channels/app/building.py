@@ -1,7 +1,7 @@
 """Settings → objects: the parts of one boot, wired, nothing running yet."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import aiohttp
@@ -15,12 +15,17 @@ from channels.config import Settings, resolve_address, resolve_secret
 from channels.feishu.api import Credentials, FeishuApi, Limits, Probe
 from channels.feishu.connection import ConnectionHealth, ConnectionSettings, ConnectionState, LongConnection
 from channels.ids import UserId
+from channels.rules.access import AccessPolicy
 from channels.rules.downloads import MEGABYTE, FileLimits
 from channels.rules.gathering import Windows
 from channels.rules.routing import Policy
+from channels.service.access_desk import AccessDesk
+from channels.service.approvals import Approvals
 from channels.service.card_book import CardBook
+from channels.service.claiming import Claiming
 from channels.service.clicks import Clicks
 from channels.service.commands import Commands
+from channels.service.commands_access import AccessCommands
 from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
@@ -73,6 +78,8 @@ class Parts:
     quarantine: Quarantine
     liveness: Liveness
     connection: LongConnection
+    approvals: Approvals
+    desk: AccessDesk
     standing: Standing
     connected: asyncio.Event  # set by the first connection that stands
 
@@ -150,15 +157,11 @@ def assemble(
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     cards = MissedCards(context, delivery.kick)
-    clicks, guiding = Clicks(context, stopping, delivery.kick, cards), Guiding(context, delivery.kick)
+    desk = AccessDesk(context)
+    approvals, guiding = Approvals(context, desk, delivery.kick), Guiding(context, delivery.kick)
+    clicks = Clicks(context, stopping, delivery.kick, cards, approvals)
     intake = Intake(context, clicks, stopping, guiding)
     liveness = Liveness(clock, lambda: connection.health, owned.ownership.last_alive_at)
-
-    def note(health: ConnectionHealth) -> None:
-        liveness.note(health)
-        if health.state is ConnectionState.CONNECTED:
-            connected.set()
-
     connection = LongConnection(
         session,
         resolved.credentials,
@@ -167,14 +170,16 @@ def assemble(
         ports.rng,
         settings=connection_settings_from(settings),
         proxy=resolved.proxy,
-        on_change=note,
+        on_change=_noting(liveness, connected),
     )
     plan = MissedPlan(**settings.missed.model_dump())
     missed = Missed(context, intake, cards, liveness, plan, lambda: connection.health, connection.rebuild)
     quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, context.missed.ring)
     repair = Repair(context, delivery, quarantine.may_repair)
     quarantine.tell_repair = repair.look
-    dispatch = Dispatch(context, delivery, Commands(context, stopping, standing, SessionCommands(context, workspaces)))
+    conversations = SessionCommands(context, workspaces)
+    commands = Commands(context, stopping, standing, conversations, AccessCommands(context, desk))
+    dispatch = Dispatch(context, delivery, commands, Claiming(context, desk), cards.excerpt_of)
     return Parts(
         context=context,
         intake=intake,
@@ -186,9 +191,22 @@ def assemble(
         quarantine=quarantine,
         liveness=liveness,
         connection=connection,
+        approvals=approvals,
+        desk=desk,
         standing=standing,
         connected=connected,
     )
+
+
+def _noting(liveness: Liveness, connected: asyncio.Event) -> Callable[[ConnectionHealth], None]:
+    """Who hears of every change of the connection."""
+
+    def note(health: ConnectionHealth) -> None:
+        liveness.note(health)
+        if health.state is ConnectionState.CONNECTED:
+            connected.set()
+
+    return note
 
 
 def preferences_from(settings: Settings) -> Preferences:
@@ -224,6 +242,18 @@ def policy_from(settings: Settings) -> Policy:
         queue_limit=settings.turns.queue_limit,
         bot_answers=settings.chat.bot_answers,
         bot_window_ms=int(settings.chat.bot_window_s * 1000),
+        access=access_policy_from(settings),
+    )
+
+
+def access_policy_from(settings: Settings) -> AccessPolicy:
+    access = settings.access
+    return AccessPolicy(
+        mode=access.mode,
+        admins=frozenset(UserId(one) for one in access.admins),
+        request_ms=int(access.request_days * DAY_MS),
+        cooldown_ms=int(access.cooldown_h * 3_600_000),
+        code_ms=int(access.claim_code_minutes * 60_000),
     )
 
 

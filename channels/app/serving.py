@@ -178,6 +178,7 @@ class Service:
             "dispatch": parts.dispatch.run(),
             "turns": parts.turns.run(),
             "delivery": parts.delivery.run(),
+            "approvals": parts.approvals.run(),
             "quarantine": parts.quarantine.run(),
             "repair": parts.repair.run(),
             "establishing": watch_claims(parts.context),

@@ -10,7 +10,7 @@ from channels.cards.footer import duration
 from channels.cards.markdown import clean_units, literal, plain_units
 from channels.cards.paging import pages
 from channels.cards.texts import texts
-from channels.rules.command import COMMANDS
+from channels.rules.command import ADMIN_COMMANDS, COMMANDS
 
 __all__ = ["Button", "help_card", "neutral_card", "notice_card", "status_card", "text_message"]
 
@@ -42,7 +42,8 @@ def help_card(language: str, agent_help: str, is_admin: bool, *, agent: str = ""
     if agent_help:
         parts.append(f"**{words.help_agent.format(agent=literal(agent or words.status_agent))}**\n\n{agent_help}")
     if is_admin:
-        parts.append(words.help_admin)
+        lines = [f"- **/{name}** {getattr(words, f'command_{name}')}" for name in ADMIN_COMMANDS]
+        parts.append(f"{words.help_admin}\n\n" + "\n".join(lines))
     return notice_card(words.help_title, "\n\n".join(parts), language=language)
 
 

@@ -238,3 +238,81 @@ class Texts:
     read_not: str  # {reason}
     read_more: str  # {count}
     unread_note: str  # {things}
+
+    # Access: requests, decisions, switches, and what admins type
+    access_title: str
+    access_lead: str  # {who}
+    access_in_group: str
+    access_says: str
+    access_more: str  # {count}
+    access_allow: str
+    access_allow_day: str
+    access_deny: str
+    access_chat: str
+    access_wiki_read: str
+    access_wiki_write: str
+    access_code_write: str
+    access_admin: str
+    access_expires: str
+    access_by: str
+    access_approved_title: str
+    access_approved: str  # {what}
+    access_denied_title: str
+    access_denied: str
+    access_expired_title: str
+    access_expired: str
+    access_withdrawn_title: str
+    access_withdrawn: str
+    access_nothing: str
+    kept_title: str
+    kept_body: str
+    kept_approved_title: str
+    kept_approved: str
+    kept_denied_title: str
+    kept_denied: str
+    kept_expired_title: str
+    kept_expired: str
+    kept_withdrawn_title: str
+    kept_withdrawn: str
+    not_admitted_title: str
+    not_admitted: str
+    denied_title: str
+    denied_body: str
+    toast_access_allowed: str  # {who}
+    toast_access_denied: str  # {who}
+    toast_access_switched: str
+    toast_access_approved: str
+    toast_access_was_denied: str
+    toast_access_expired: str
+    toast_access_withdrawn: str
+    toast_access_not_admin: str
+    toast_access_fixed: str
+    toast_access_last_admin: str
+    command_grant: str
+    command_revoke: str
+    command_users: str
+    command_requests: str
+    admins_only: str
+    grant_how: str
+    grant_unclear: str  # {word}
+    person_unknown: str  # {name}
+    person_ambiguous: str  # {name}, {ids}
+    grant_done: str  # {who}, {what}
+    revoke_done: str  # {who}, {what}
+    revoke_open: str
+    users_title: str
+    users_none: str
+    users_line: str  # {who}, {what}
+    users_by_config: str
+    users_until: str
+    users_messages: str  # {count}
+    requests_title: str
+    requests_none: str
+    requests_line: str  # {who}, {count}
+    requests_hint: str
+    claim_title: str
+    claim_done: str
+    claim_used: str
+    claim_expired: str
+    claim_unknown: str
+    claim_too_many: str

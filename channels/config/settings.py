@@ -78,12 +78,6 @@ def _read_proxy(value: Any, info: ValidationInfo) -> str | SecretSource:
     return reference or _read_address(value)
 
 
-def _read_access_mode(value: Any) -> Any:
-    if value == "approval":
-        raise _fault('is "approval", which this version does not have yet; "open" is the only mode')
-    return value
-
-
 def _read_public_url(value: Any) -> str:
     if value == "":
         return ""
@@ -126,8 +120,11 @@ class UiSettings(_Section):
 
 
 class AccessSettings(_Section):
-    mode: Annotated[Literal["open"], BeforeValidator(_read_access_mode)] = "open"
+    mode: Literal["open", "approval"] = "open"
     admins: Names = ()
+    request_days: Annotated[float, Field(gt=0, le=13)] = 7.0
+    cooldown_h: Annotated[float, Field(ge=0, le=24 * 365)] = 24.0
+    claim_code_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
 
 
 class ChatSettings(_Section):

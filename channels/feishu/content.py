@@ -8,9 +8,10 @@ does not know become text, so that no paragraph is lost.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from channels.feishu.envelopes import envelope_of, mapping, text
+from channels.feishu.envelopes import envelope_of, mapping, person, text
 from channels.feishu.normaliser import PIPELINE
 from channels.rules.message import Message, Resource
 
@@ -43,6 +44,11 @@ def normalise(raw: str, bot_open_id: str) -> Message:
         mentioned_bot=seen_bot or bool(bot_keys - {bot_open_id}),
         mentioned_all=_mentions_all(mentions, content),
         resources=resources + _named_only(envelope.message_type, content),
+        mentioned=tuple(
+            replace(person(mapping(one, "id")), name=text(one, "name"))
+            for one in mentions
+            if text(one, "key") not in bot_keys and text(mapping(one, "id"), "open_id")
+        ),
     )
 
 

@@ -14,6 +14,7 @@ COMMANDS: tuple[str, ...] = (
     *("help", "new", "stop", "status", "sessions", "resume", "cd", "usage"),
     *("whoami", "userid", "groupid", "health"),
 )
+ADMIN_COMMANDS: tuple[str, ...] = ("grant", "revoke", "users", "requests")
 CHINESE: dict[str, str] = {
     "帮助": "help",
     "新对话": "new",
@@ -25,9 +26,15 @@ CHINESE: dict[str, str] = {
     "用量": "usage",
     "我是谁": "whoami",
     "健康": "health",
+    "授权": "grant",
+    "收回": "revoke",
+    "用户": "users",
+    "申请": "requests",
 }
 # What needs no session, and so still works in a topic that has expired
-SESSIONLESS: frozenset[str] = frozenset({"help", "userid", "groupid", "health"})
+SESSIONLESS: frozenset[str] = frozenset({"help", "userid", "groupid", "health", *ADMIN_COMMANDS})
+# What a person may use who has not been let in
+FOR_STRANGERS: frozenset[str] = frozenset({"help", "whoami", "userid", "groupid", "health"})
 
 _LEADING = re.compile(
     r"^\s*(?:@\S+?\s*)?[/／]\s*(?P<word>[A-Za-z][A-Za-z_-]*|[\u4e00-\u9fff]{2,4})(?P<number>\d*)(?:\s+(?P<rest>.*))?$",
@@ -56,9 +63,9 @@ def parse(text: str) -> Command | UnknownCommand | None:
         return None
     typed, number, rest = match["word"].lower(), match["number"], (match["rest"] or "").strip()
     name = CHINESE.get(typed, typed)
-    if name in COMMANDS:
+    if name in COMMANDS or name in ADMIN_COMMANDS:
         return Command(name, f"{number} {rest}".strip())
     if number or not typed.isascii():
         return None
-    nearest = difflib.get_close_matches(typed, COMMANDS, n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(typed, (*COMMANDS, *ADMIN_COMMANDS), n=1, cutoff=0.6)
     return UnknownCommand(typed, nearest[0] if nearest else None)

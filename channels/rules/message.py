@@ -64,6 +64,7 @@ class Message:
     mentioned_bot: bool = False
     mentioned_all: bool = False
     resources: tuple[Resource, ...] = ()
+    mentioned: tuple[Sender, ...] = ()  # people named with @, without the bot
 
 
 def chat_key(chat_type: str, chat_id: ChatId, user_id: UserId) -> ConversationKey:

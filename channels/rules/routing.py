@@ -12,6 +12,9 @@ Order of the questions (the first that answers wins):
   7. this person is establishing a session here         → AwaitEstablishing
   8. otherwise                                          → Start
 
+In the mode `approval`, what would get an answer (3, 4, 6, 7, 8) is kept for an access request where its author has not
+been let in, and refused while a denial is fresh.
+
 Two of these answers have limits. Going on (3, 6) where too many messages wait already is refused. And what another bot
 wrote, where bots are allowed at all, is dropped once bots have had their answers in this chat for now, and never
 refused: two bots must not talk for ever, in whatever words.
@@ -23,6 +26,7 @@ the reason. Only `thread_id` means topic; a quote (root_id without thread_id) is
 from dataclasses import dataclass, field
 
 from channels.ids import ConversationKey, MessageId, SessionId, UserId
+from channels.rules.access import AccessPolicy
 from channels.rules.gathering import Windows
 from channels.rules.message import Envelope, Message
 
@@ -43,6 +47,7 @@ class Policy:
     queue_limit: int = 20  # messages that may wait in one conversation
     bot_answers: int = 10  # answers to other bots, per chat and `bot_window_ms`
     bot_window_ms: int = 600_000
+    access: AccessPolicy = field(default_factory=AccessPolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,8 @@ class Facts:
     claim_of_sender: MessageId | None = None  # an open claim of this person in this chat
     hold_until_ms: int | None = None  # it waits for company so long (rules.gathering.hold_until)
     waiting: int = 0  # messages that wait in the session that this one would go on in
+    outside: str = ""  # why its author may not chat here (rules.access.Outside), "" for everybody who may
+    kept: int = 0  # messages of its author that are kept already
     bot_answers: int = 0  # answers that other bots have had in this chat within the window
 
 
@@ -74,16 +81,16 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with a refusal card of this kind: expired, queue_full."""
+    """Answer with a refusal card of this kind: expired, queue_full, access_denied."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Kept for an access request (outside its conversation's order)."""
+    """Kept for an access request (outside its conversation's order); `why` its author is outside."""
 
-    request: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +151,19 @@ def decide(message: Message, facts: Facts, policy: Policy) -> Decision:
             return Drop(reason)
         case _ if by_bot and facts.bot_answers >= policy.bot_answers:
             return Drop("bot_loop")
+        case Continue() | AwaitEstablishing() | Start() if facts.outside and not by_bot:
+            return _keep(facts, policy)
         case Continue() if facts.waiting >= policy.queue_limit:
             return Drop("queue_full") if by_bot else Refuse("queue_full")
         case _:
             return decision
+
+
+def _keep(facts: Facts, policy: Policy) -> Decision:
+    """What becomes of a message whose author may not chat."""
+    if facts.outside == "denied":
+        return Refuse("access_denied")
+    return Refuse("queue_full") if facts.kept >= policy.queue_limit else Keep(facts.outside)
 
 
 def _place(message: Message, facts: Facts, policy: Policy) -> Decision:

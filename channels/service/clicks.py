@@ -14,6 +14,7 @@ from channels.feishu.events import CardClicked
 from channels.ids import TurnId
 from channels.logs import CARD_CLICKED, get_logger
 from channels.rules.turn import View
+from channels.service.approvals import ACTIONS, Approvals
 from channels.service.context import Context
 from channels.service.missed_cards import STATES, MissedCards
 from channels.service.stopping import Stopping, draw
@@ -42,11 +43,12 @@ class Clicks:
         stopping: Stopping,
         kick: Callable[[tuple[str, ...]], None],
         missed: MissedCards,
+        approvals: Approvals,
         *,
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
         self._context, self._stopping, self._kick, self._missed = context, stopping, kick, missed
-        self._limit_s = limit_s
+        self._approvals, self._limit_s = approvals, limit_s
 
     async def handle(self, click: CardClicked) -> Answer:
         """The toast for one click, never later than the limit."""
@@ -62,9 +64,13 @@ class Clicks:
     async def _carry_out(self, click: CardClicked) -> Answer:
         context, words = self._context, texts(self._context.preferences.language)
         action, turn_id = click.value.get("do"), click.value.get("turn")
+        if action in ACTIONS:
+            return await self._approvals.press(click)
         if action == "continue" and isinstance(turn_id, str):
+            if not await self._approvals.may_chat(click.operator):
+                return toast("warning", words.not_admitted_title)
             return await self._continue(click, TurnId(turn_id))
-        if action in STATES:
+        if isinstance(action, str) and action in STATES:
             return await self._missed.decide(click)
         if action != "stop" or not isinstance(turn_id, str):
             await context.database.run(

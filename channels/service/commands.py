@@ -8,9 +8,10 @@ from channels.cards.notice import help_card, notice_card, status_card
 from channels.cards.texts import texts
 from channels.ids import TurnId
 from channels.logs import COMMAND_ANSWERED, get_logger
-from channels.rules.command import SESSIONLESS, Command, UnknownCommand
+from channels.rules.command import ADMIN_COMMANDS, FOR_STRANGERS, SESSIONLESS, Command, UnknownCommand
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
+from channels.service.commands_access import AccessCommands
 from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context
 from channels.service.standing import Standing
@@ -26,14 +27,25 @@ class Commands:
     """Carries commands out. Each ends in one commit that also holds its answer."""
 
     def __init__(
-        self, context: Context, stopping: Stopping, standing: Standing, conversations: SessionCommands
+        self,
+        context: Context,
+        stopping: Stopping,
+        standing: Standing,
+        conversations: SessionCommands,
+        access: AccessCommands,
     ) -> None:
         self._context, self._stopping, self._standing = context, stopping, standing
-        self._conversations = conversations
+        self._conversations, self._access = conversations, access
 
     async def carry_out(self, command: Command | UnknownCommand, message: Message) -> Decided:
         """The command's effect and its answer card."""
         match command:
+            case Command(name) if name not in FOR_STRANGERS and not await self._access.is_admitted(message):
+                words = texts(self._language)
+                card = self._notice(words.not_admitted_title, words.not_admitted)
+                decided = await self._answer(message, "not_admitted", card)
+            case Command(name, arguments) if name in ADMIN_COMMANDS:
+                decided = await self._answer(message, name, await self._access.card(name, arguments, message))
             case UnknownCommand(typed, nearest):
                 decided = await self._answer(message, "unknown", self._unknown(typed, nearest))
             case Command("new" | "sessions" | "resume" | "cd" | "usage" as name, arguments):

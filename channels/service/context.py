@@ -54,6 +54,7 @@ class Context:
     turns: Signal = field(default_factory=Signal)
     outbox: Signal = field(default_factory=Signal)
     missed: Signal = field(default_factory=Signal)
+    access: Signal = field(default_factory=Signal)
 
     def now(self) -> int:
         return self.clock.now_ms()

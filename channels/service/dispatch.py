@@ -9,15 +9,17 @@ where more messages wait than one pass takes, the passes go through all of them.
 import asyncio
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from sqlite3 import OperationalError
 
+from channels.cards.access import denied_card
 from channels.cards.conversation import expired_card, queue_full_card
 from channels.cards.notice import notice_card
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.feishu.events import normalise
 from channels.ids import ConversationKey, MessageId, SessionId, TurnId
-from channels.logs import LOOP_FAILED, MESSAGE_DROPPED, MESSAGE_REFUSED, TURN_ADMITTED, get_logger
+from channels.logs import ACCESS_KEPT, LOOP_FAILED, MESSAGE_DROPPED, MESSAGE_REFUSED, TURN_ADMITTED, get_logger
 from channels.rules.command import parse
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
@@ -25,6 +27,7 @@ from channels.rules.retry import backoff_ms
 from channels.rules.routing import takes_commands
 from channels.rules.turn import Phase, View
 from channels.rules.workspace import workspace_path
+from channels.service.claiming import Claiming
 from channels.service.commands import Commands
 from channels.service.context import Context
 from channels.service.delivery import Delivery
@@ -54,8 +57,16 @@ log = get_logger(__name__)
 class Dispatch:
     """Decides accepted messages. Starts once the bot knows its own name: without it no mention can be understood."""
 
-    def __init__(self, context: Context, delivery: Delivery, commands: Commands) -> None:
+    def __init__(
+        self,
+        context: Context,
+        delivery: Delivery,
+        commands: Commands,
+        claiming: Claiming,
+        excerpt_of: Callable[[Message], str],
+    ) -> None:
         self._context, self._delivery, self._commands = context, delivery, commands
+        self._claiming, self._excerpt_of = claiming, excerpt_of
         self._messages: dict[MessageId, Message] = {}  # of rows that wait; normalising costs more than looking
         self._counted: set[MessageId] = set()
         self._room = asyncio.Semaphore(DECIDED_AT_ONCE)
@@ -161,6 +172,8 @@ class Dispatch:
         found = parse(message.text) if command or takes_commands(message, context.policy) else None
         if found is not None:
             decided: Decided | NotYet | Held = await self._commands.carry_out(found, message)
+        elif (claimed := await self._claiming.take(message)) is not None:
+            decided = claimed
         else:
             admission = self._admission(message)
             decided = await context.database.run(
@@ -187,6 +200,9 @@ class Dispatch:
         if decided.turn_id is not None:
             self._context.turns.ring()
             log.info(TURN_ADMITTED, message_id=row.message_id, turn_id=decided.turn_id, verdict=decided.verdict)
+        elif decided.verdict == "kept":
+            self._context.access.ring()
+            log.info(ACCESS_KEPT, message_id=row.message_id)
         elif not decided.lanes:
             log.info(MESSAGE_DROPPED, message_id=row.message_id, reason=decided.verdict)
         return True
@@ -201,6 +217,7 @@ class Dispatch:
         envelope = message.envelope
         expired = expired_card(preferences.language)
         queue_full = queue_full_card(preferences.language, context.policy.queue_limit)
+        denied, asks = denied_card(preferences.language), context.policy.access.mode == "approval"
         return Admission(
             turn_id=turn_id,
             session_id=SessionId(context.ids.new("session")),
@@ -212,6 +229,9 @@ class Dispatch:
             expired=Drawing(expired.json, expired.text),
             message_json=message_json(message),
             queue_full=Drawing(queue_full.json, queue_full.text),
+            denied=Drawing(denied.json, denied.text),
+            request_id=context.ids.new("access") if asks else "",
+            excerpt=self._excerpt_of(message) if asks else "",
         )
 
     async def _put_off(self, row: InboxRow) -> None:

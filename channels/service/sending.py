@@ -23,12 +23,11 @@ async def send(feishu: FeishuApi, attempt: Attempt, app_id: str) -> Effect:
         case "reply" | "notice":
             return _said(await _reply(feishu, attempt, "interactive", _content(attempt, body)), body)
         case "send":
-            sent = await feishu.send_message(intent.chat_id, "interactive", _content(attempt, body), intent.uuid)
-            return _said(sent, body)
+            return _said(await _send(feishu, attempt, "interactive", _content(attempt, body), body), body)
         case "text":
             return _said(await _reply(feishu, attempt, *_text(body)), body)
         case "send_text":
-            return _said(await feishu.send_message(intent.chat_id, *_text(body), intent.uuid), body)
+            return _said(await _send(feishu, attempt, *_text(body), body), body)
         case "rewrite":
             await feishu.patch_card(MessageId(intent.target), unstreamed(body["card"]))
             return Effect(message_id=MessageId(intent.target), text=body["text"])
@@ -66,6 +65,14 @@ async def _reply(feishu: FeishuApi, attempt: Attempt, msg_type: str, content: st
         intent.uuid,
         in_thread=attempt.in_thread,
         chat_id=intent.chat_id,
+    )
+
+
+async def _send(feishu: FeishuApi, attempt: Attempt, msg_type: str, content: str, body: dict[str, Any]) -> SentMessage:
+    """To a chat, or, where `receive` names a kind of id, to that person's private chat."""
+    intent = attempt.intent
+    return await feishu.send_message(
+        intent.chat_id, msg_type, content, intent.uuid, receive_id_type=body.get("receive", "chat_id")
     )
 
 

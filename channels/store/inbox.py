@@ -98,6 +98,13 @@ COUNT_ATTEMPT = """
 UPDATE inbox SET attempts = attempts + 1, due_at = :due_at WHERE message_id = :message_id AND terminal_at IS NULL
 """
 CLEAR_PAYLOADS = "UPDATE inbox SET payload = NULL WHERE terminal_at < :before AND payload IS NOT NULL"
+KEEP = "UPDATE inbox SET state = 'kept' WHERE message_id = :message_id AND state IN ('accepted', 'held')"
+_KEPT = "WHERE sender_user_id = :user_id AND state = 'kept'"
+RELEASE_KEPT = f"UPDATE inbox SET state = CASE verdict WHEN 'restored' THEN 'held' ELSE 'accepted' END {_KEPT}"
+REFUSE_KEPT = f"UPDATE inbox SET state = 'refused', verdict = :verdict, terminal_at = :now {_KEPT}"
+COUNT_KEPT = f"SELECT count(*) FROM inbox {_KEPT}"
+SELECT_KEPT = "SELECT sender_user_id FROM inbox WHERE message_id = :message_id AND state = 'kept'"
+SELECT_KEEPERS = "SELECT DISTINCT sender_user_id FROM inbox WHERE state = 'kept'"
 TURN_OF_MESSAGE = "SELECT turn FROM inbox WHERE message_id = :message_id"
 COUNT_BY_STATE = "SELECT state, count(*), min(received_at) FROM inbox WHERE terminal_at IS NULL GROUP BY state"
 IS_UNSETTLED = "SELECT 1 FROM inbox WHERE conversation = :conversation AND terminal_at IS NULL LIMIT 1"
@@ -188,6 +195,34 @@ def release_asked(tx: Tx, message_id: MessageId) -> bool:
 def drop_asked(tx: Tx, message_id: MessageId, verdict: str, now: int) -> bool:
     """A person does not want it answered. Guarded: False when it was not asked about."""
     return tx.execute(SET_ASKED_TERMINAL, {"message_id": message_id, "verdict": verdict, "now": now}) == 1
+
+
+def keep(tx: Tx, message_id: MessageId) -> bool:
+    """Nobody has let its author in yet: it waits outside its conversation's order. Guarded."""
+    return tx.execute(KEEP, {"message_id": message_id}) == 1
+
+
+def release_kept(tx: Tx, user_id: UserId) -> int:
+    """What this person has written takes its place in its conversation."""
+    return tx.execute(RELEASE_KEPT, {"user_id": user_id})
+
+
+def refuse_kept(tx: Tx, user_id: UserId, verdict: str, now: int) -> int:
+    """What this person has written stays unanswered."""
+    return tx.execute(REFUSE_KEPT, {"user_id": user_id, "verdict": verdict, "now": now})
+
+
+def count_kept(tx: Tx, user_id: UserId) -> int:
+    return sum(row[0] for row in tx.rows(COUNT_KEPT, {"user_id": user_id}))
+
+
+def author_of_kept(tx: Tx, message_id: MessageId) -> UserId | None:
+    return next((UserId(row[0]) for row in tx.rows(SELECT_KEPT, {"message_id": message_id})), None)
+
+
+def keepers(tx: Tx) -> list[UserId]:
+    """Whose messages are kept."""
+    return [UserId(row[0]) for row in tx.rows(SELECT_KEEPERS)]
 
 
 def open_rows(tx: Tx, now: int, limit: int, skip: int = 0, each: int = ROWS_PER_CONVERSATION) -> list[InboxRow]:

@@ -62,7 +62,7 @@ REDRAW_UNSENT = (
 )
 SELECT_SENT_IN_LANE = """
 SELECT json_extract(result, '$.message_id') FROM outbox
-WHERE lane = :lane AND state = 'done' AND op = 'send' ORDER BY place DESC, seq DESC LIMIT 1
+WHERE lane = :lane AND state = 'done' AND op IN ('send', 'notice') ORDER BY place DESC, seq DESC LIMIT 1
 """
 DOUBT_PENDING = "UPDATE outbox SET reconcile = 1, unsure = 1 WHERE state = 'pending'"
 SUPERSEDE_DOUBTFUL = """

@@ -6,11 +6,14 @@ from typing import assert_never
 
 from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, TurnId
 from channels.rules import gathering, intents, routing
+from channels.rules.access import Outside
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.rules.workspace import topic_folder, topic_of
-from channels.store import inbox, missed_batches, outbox, routes, sessions, snapshots, turns
+from channels.store import access, inbox, missed_batches, outbox, routes, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
+from channels.store.transactions.access import Person, read_standing
+from channels.store.transactions.access_requests import keep_message
 from channels.store.tx import Tx
 
 CLAIM_WAIT_MS = 30_000  # after this an unknown reply closes its claim as a chat route
@@ -32,6 +35,9 @@ class Admission:
     expired: Drawing
     message_json: str
     queue_full: Drawing | None = None
+    denied: Drawing | None = None
+    request_id: str = ""  # for an access request, should this be the first message of a stranger
+    excerpt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +98,19 @@ def decide_message(
                 inbox.keep_with_company(tx, row.message_id)
             return NotYet("establishing")
         case routing.Continue(route, in_thread):
+            _count_message(tx, message, policy)
             decided = _continue(tx, message, route, in_thread, admission, epoch, now)
             return _join(tx, decided, company, now)
         case routing.Start(in_thread):
+            _count_message(tx, message, policy)
             decided = _start(tx, message, in_thread, admission, epoch, now)
             return _join(tx, decided, company, now)
         case routing.Hold(until_ms):
             inbox.hold_for_company(tx, row, until_ms)
             return Held(until_ms)
         case routing.Keep():
-            return NotYet("kept")
+            keep_message(tx, message, company, admission.request_id, admission.excerpt, policy.access, now)
+            return Decided("kept")
         case _:
             assert_never(decision)
 
@@ -140,6 +149,7 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
     of_sender = routes.claim_of_key(tx, claim_key(message))
     place = thread or (chat if envelope.thread_id is None else None)
     by_bot = envelope.sender.kind != "user"
+    outside = "" if by_bot else _outside(tx, message, policy, now)
     return routing.Facts(
         recalled=inbox.is_recalled(tx, envelope.message_id),
         tombstoned=bool(envelope.thread_id) and routes.is_tombstoned(tx, envelope.conversation),
@@ -149,19 +159,36 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
         asked_for=missed_batches.was_handled(tx, envelope.message_id),
         claim_of_sender=of_sender.message_id if of_sender else None,
         waiting=turns.count_waiting(tx, place.session_id) if place else 0,
+        outside=outside,
+        kept=inbox.count_kept(tx, envelope.sender.user_id) if outside else 0,
         bot_answers=inbox.count_bot_answers(tx, envelope.chat_id, now - policy.bot_window_ms) if by_bot else 0,
     )
+
+
+def _outside(tx: Tx, message: Message, policy: routing.Policy, now: int) -> str:
+    """Why the author may not chat; nothing is read where everybody may."""
+    if policy.access.mode == "open":
+        return ""
+    sender = message.envelope.sender
+    found = read_standing(tx, Person(sender.user_id, sender.open_id), policy.access, now)
+    return found.why if isinstance(found, Outside) else ""
+
+
+def _count_message(tx: Tx, message: Message, policy: routing.Policy) -> None:
+    """A grant may be for a number of messages: a question that gets a turn is one."""
+    if policy.access.mode == "approval":
+        access.count_message(tx, message.envelope.sender.user_id)
 
 
 def _refuse(tx: Tx, message: Message, reason: str, admission: Admission, now: int) -> Decided:
     envelope = message.envelope
     inbox.set_terminal(tx, envelope.message_id, "refused", reason, now)
-    full = admission.queue_full if reason == "queue_full" else None
+    other = {"queue_full": admission.queue_full, "access_denied": admission.denied}.get(reason)
     card = intents.notice(
         "refused",
         envelope.chat_id,
         envelope.message_id,
-        full or admission.expired,
+        other or admission.expired,
         admission.uuids[0],
         in_thread=envelope.thread_id is not None,
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from channels.ids import EventId, MessageId, OwnerEpoch, TurnId, UserId
 from channels.store import inbox, missed_batches, turns
+from channels.store.transactions.access_requests import withdraw_if_empty
 from channels.store.transactions.run import Finish, NothingToStop, StoppedAtOnce, Stopping, stop_turn
 from channels.store.tx import Tx
 
@@ -33,6 +34,10 @@ def recall_message(
     if inbox.is_asked(tx, message_id):  # nobody has to decide about it any more
         missed_batches.remove_message(tx, message_id)
         inbox.set_terminal(tx, message_id, "dropped", "recalled", now)
+        return None
+    if (author := inbox.author_of_kept(tx, message_id)) is not None:
+        inbox.set_terminal(tx, message_id, "dropped", "recalled", now)
+        withdraw_if_empty(tx, author, now)
         return None
     turn_id = inbox.turn_of(tx, message_id)
     turn = turns.find_turn(tx, turn_id) if turn_id else None

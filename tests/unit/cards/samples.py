@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from channels.cards.access import RequestLine, applicant_card, denied_card, request_card
 from channels.cards.card import Button, Card
 from channels.cards.conversation import (
     SessionLine,
@@ -175,6 +176,25 @@ def _missed(language: str) -> dict[str, Card]:
     }
 
 
+def _access(language: str) -> dict[str, Card]:
+    """A request as admins and the person who asks see it, in every state."""
+    said = {"zh": "帮我看看 <构建> 为什么失败", "en": "why does the <build> fail?"}[language]
+    until = 1_796_644_800_000
+    asked = RequestLine("access_1", "open", "ou_alice", "Alice", said, 1, {"chat"}, until)
+    given = RequestLine(
+        "access_1", "approved", "ou_alice", "Alice", said, 0, {"chat", "code_write"}, until, decided_by="ou_bob"
+    )
+    crowded = RequestLine("access_2", "open", "", "u_<1>", "", 3, {"chat", "wiki_read"}, until, in_group=True)
+    out = {"open": request_card(language, asked), "approved": request_card(language, given)}
+    out["open_group"] = request_card(language, crowded)
+    for state in ("denied", "expired", "withdrawn"):
+        line = RequestLine("access_1", state, "ou_alice", "Alice", said, 0, {"chat"}, until)
+        out[state] = request_card(language, line)
+    for state in ("open", "approved", "denied", "expired", "withdrawn"):
+        out[f"applicant_{state}"] = applicant_card(language, state)
+    return out | {"refused": denied_card(language)}
+
+
 def _buttons(language: str) -> tuple[Button, ...]:
     return (Button(texts(language).button_continue, {"do": "continue", "turn": "turn_1"}, "primary"),)
 
@@ -210,4 +230,5 @@ def cards(language: str) -> dict[str, Card]:
             out[f"reply_{name}" + (f"_{number}" if len(drawn) > 1 else "")] = card
     draw: Callable[[str], dict[str, Card]] = _notices
     out |= {f"notice_{name}": card for name, card in draw(language).items()} | _conversations(language)
+    out |= {f"access_{name}": card for name, card in _access(language).items()}
     return out | {f"missed_{name}": card for name, card in _missed(language).items()}

@@ -58,7 +58,7 @@ def test_settings_never_change() -> None:
         ({"web": {"port": 70000}}, "web.port", "must be at most 65535"),
         ({"web": {"enabled": "yes"}}, "web.enabled", "must be true or false"),
         ({"ui": {"language": "de"}}, "ui.language", 'must be "zh" or "en"'),
-        ({"access": {"mode": "approval"}}, "access.mode", "does not have yet"),
+        ({"access": {"request_days": 14.0}}, "access.request_days", "13"),
         ({"access": {"mode": "shut"}}, "access.mode", 'must be "open"'),
         ({"access": {"admins": "u_1"}}, "access.admins", "must be a list in square brackets"),
         ({"access": {"admins": [1]}}, "access.admins", "must be text in quotes"),
