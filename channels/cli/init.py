@@ -198,6 +198,6 @@ def _note_environment(values: Mapping[str, str], environ: Mapping[str, str]) -> 
 
 def _say_next(wishes: Wishes) -> None:
     config = os.fspath(wishes.config)
-    print(f"\nStart the bot:  channels run --config {config}")
+    print(f"\nStart the bot (or restart it):  channels run --config {config}")
     if wishes.claim_code:
         print(f"Become its admin:  channels access claim-code --config {config}  and send the code to the bot")

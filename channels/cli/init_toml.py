@@ -81,7 +81,7 @@ def _candidates(text: str, path: KeyPath, value: str) -> Iterator[str]:
     header = next((each for each in statements if each.is_header and each.path == path[:-1]), None)
     if header is not None:
         first, last = header.last + 1, _section_end(statements, header, len(lines))
-        if (number := _commented(lines, statements, path[-1], first, last)) is not None:
+        if (number := _commented(lines, path[-1], first, last)) is not None:
             yield "\n".join([*lines[:number], setting + end, *lines[number + 1 :]])
         behind = max(each.last for each in statements if header.first <= each.first < last)
         yield _inserted(lines, behind + 1, [setting], end)
@@ -106,13 +106,12 @@ def _section_end(statements: list[_Statement], header: _Statement, lines: int) -
     return next((each.first for each in statements if each.is_header and each.first > header.first), lines)
 
 
-def _commented(lines: list[str], statements: list[_Statement], key: str, first: int, last: int) -> int | None:
-    """The line of the section on which `key` stands as a commented default."""
-    taken = {number for each in statements for number in range(each.first, each.last + 1)}
+def _commented(lines: list[str], key: str, first: int, last: int) -> int | None:
+    """The first line of the section that reads as a commented default of `key`."""
     pattern = re.compile(rf"\s*#\s*({re.escape(key)}\s*=.*)")
     for number in range(first, last):
         found = pattern.fullmatch(lines[number].rstrip("\r"))
-        if number not in taken and found and _try_parse(found[1]) is not None:
+        if found and _try_parse(found[1]) is not None:
             return number
     return None
 

@@ -75,7 +75,10 @@ async def register_app(domain: str, on_link: Callable[[str, int], None]) -> Regi
     except RegisterAppError as error:
         raise RegistrationFailed(_words(error.code, error.description)) from None
     except httpx.HTTPError as error:
-        raise RegistrationFailed(f"the network failed while waiting ({type(error).__name__})") from None
+        raise RegistrationFailed(
+            f"the network failed ({type(error).__name__}); had you allowed it already, the app is in the developer "
+            "console: use its id and secret"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RegistrationFailed("Feishu gave an answer that cannot be understood") from None
     if domain in ACCOUNTS:

@@ -138,6 +138,23 @@ class TestWrite:
         assert sorted(each.name for each in old.parent.iterdir()) == before
         assert old.read_text() == OLD
 
+    def test_settings_that_cannot_take_their_place_take_the_secret_with_them(self, old: Path) -> None:
+        child = os.fork()
+        if child == 0:  # pragma: no cover
+
+            def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+                if event == "os.rename" and str(arguments[1]) == str(old):
+                    raise OSError(28, "no room")
+
+            sys.addaudithook(refuse)
+            try:
+                write(new(old))
+            except OSError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert contents(old.parent) == {"c.toml": OLD, "c.toml.cli_old.secret": "old-secret\n"}
+
     def test_ctrl_c_in_the_middle_waits_for_the_end(self, old: Path) -> None:
         """The signal comes with the first step, and is felt after the last."""
         child = os.fork()

@@ -75,6 +75,10 @@ class TestSet:
             ("[feishu]", '[feishu]\napp_id = "x"\n'),
             ('[a]\nb = """\n[feishu]\napp_id = 1\n"""\n[feishu]\n', None),
             ("[a]\nb = [\n  1,\n]\n[feishu]\ndomain = 'lark'\n\n# next\n[ui]\n", None),
+            (
+                '[feishu]\nnote = """\n# app_id = 1\n"""\n',
+                '[feishu]\nnote = """\n# app_id = 1\n"""\napp_id = "x"\n',
+            ),
             ("[[a]]\n[[a]]\nb.c = 1\n[feishu]\n", None),
         ],
     )
