@@ -63,7 +63,8 @@ class Clicks:
 
     async def _carry_out(self, click: CardClicked) -> Answer:
         context, words = self._context, texts(self._context.preferences.language)
-        action, turn_id = click.value.get("do"), click.value.get("turn")
+        do, turn_id = click.value.get("do"), click.value.get("turn")
+        action = do if isinstance(do, str) else ""  # a forged value may be anything
         if action in ACTIONS:
             return await self._approvals.press(click)
         if action == "continue" and isinstance(turn_id, str):
