@@ -11,7 +11,7 @@ from channels.web.admin.desk import Desk
 from channels.web.admin.entering import Entering
 from channels.web.admin.guard import BODY_LIMIT_S, make_guard
 
-_STATIC = {"admin.css": "text/css", "admin.js": "text/javascript"}
+_STATIC = {"admin.css": "text/css", "admin.js": "text/javascript", "admin.svg": "image/svg+xml"}
 
 
 def add_admin_page(

@@ -22,13 +22,13 @@ from channels.web.admin.words import words_of
 log = logs.get_logger("admin")
 
 BODY_LIMIT_S = 5.0
-PUBLIC = frozenset({"/admin/login", "/admin/static/admin.css", "/admin/static/admin.js"})
+PUBLIC = frozenset({"/admin/login", *(f"/admin/static/admin.{kind}" for kind in ("css", "js", "svg"))})
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer a browser says "Origin: null" even to the page itself
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",

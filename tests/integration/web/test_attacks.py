@@ -95,7 +95,7 @@ async def test_every_answer_carries_the_headers(house: House, admin: Visitor) ->
         assert "unsafe" not in policy
         assert admin.headers["X-Content-Type-Options"] == "nosniff"
         assert admin.headers["Cache-Control"] == "no-store"
-        assert admin.headers["Referrer-Policy"] == "no-referrer"
+        assert admin.headers["Referrer-Policy"] == "same-origin"
         assert "Access-Control-Allow-Origin" not in admin.headers
 
 

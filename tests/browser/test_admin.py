@@ -1,0 +1,169 @@
+"""The admin page in Chromium: every page and every change, on a desk and on a phone."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, OpenHouse, Picture
+from tests.integration.house import House
+
+WEB = {"enabled": True, "admin": True, "port": 0}
+Enter = Callable[..., Awaitable[Page]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def house(open_house: OpenHouse) -> House:
+    return await open_house(language="zh", web=WEB)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def enter(browser: Browser, house: House) -> AsyncIterator[Enter]:
+    """`await enter(phone=False, language="zh-CN")`: a page of its own, logged in through a link as a person does it.
+
+    Afterwards no page may have reported an error; a policy that was broken is one.
+    """
+    contexts: list[Any] = []
+    errors: list[str] = []
+
+    async def log_in(*, phone: bool = False, language: str = "zh-CN") -> Page:
+        context = await browser.new_context(
+            viewport=PHONE if phone else DESKTOP,
+            has_touch=phone,
+            locale=language,
+            device_scale_factor=2 if phone else 1,
+        )
+        contexts.append(context)
+        page = await context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        assert house.service is not None
+        answer = await house.service._desk.link({})
+        await page.goto(answer["url"])
+        await expect(page.locator("body")).to_have_attribute("data-ready", "yes")
+        assert "#" not in page.url, "the code does not stay in the address bar"
+        await page.get_by_role("button").click()
+        await expect(page.locator(".live")).to_have_text("实时" if language == "zh-CN" else "live")
+        return page
+
+    yield log_in
+    for context in contexts:
+        await context.close()
+    assert errors == []
+
+
+async def assert_fits(page: Page) -> None:
+    """Nothing sticks out to the side."""
+    width, shown = await page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert width <= shown, page.url
+
+
+async def fill(house: House) -> None:
+    """Something to look at: long, short, with tools, failed, with markup in it."""
+    await house.ask("tools")
+    await house.ask("你好，请帮我看看这个 <b>文件</b>", user="Bob")
+    await house.ask("error", user="张三")
+    await house.ask("a-very-long-word-" * 30, user="Bob")
+
+
+async def walk(page: Page, house: House, take_picture: Picture, name: str) -> None:
+    """Every page, looked at."""
+    base = page.url.removesuffix("/")
+    session_id = await house.one("SELECT session_id FROM session_events WHERE kind = 'tool/call' LIMIT 1")
+    assert session_id
+    paths = {"health": "/", "sessions": "/sessions", "turns": "/turns", "outbox": "/outbox", "settings": "/settings"}
+    paths["session"] = f"/sessions/{session_id}"
+    for title, path in paths.items():
+        await page.goto(base + path)
+        await expect(page.locator("body")).to_have_attribute("data-ready", "yes")
+        await expect(page.locator("h1")).to_have_count(1)
+        await assert_fits(page)
+        await take_picture(page, f"admin-{name}-{title}")
+
+
+async def test_every_page_on_a_desk(house: House, enter: Enter, take_picture: Picture) -> None:
+    await fill(house)
+    await walk(await enter(language="zh-CN"), house, take_picture, "desk")
+
+
+async def test_every_page_on_a_phone(house: House, enter: Enter, take_picture: Picture) -> None:
+    await fill(house)
+    await walk(await enter(phone=True, language="en-US"), house, take_picture, "phone")
+
+
+async def test_numbers_change_without_a_reload(house: House, enter: Enter) -> None:
+    page = await enter()
+    await page.evaluate("window.stayed = true")
+    sessions = page.locator("[data-figure=sessions]")
+    await expect(sessions).to_have_text("0")
+    await house.ask("hello")
+    await expect(sessions).to_have_text("1")
+    assert await page.evaluate("window.stayed") is True
+
+
+async def test_a_service_that_does_not_answer_is_said(house: House, browser: Browser) -> None:
+    context = await browser.new_context(locale="en-US")  # failed requests are what this test wants to see
+    page = await context.new_page()
+    assert house.service is not None
+    await page.goto((await house.service._desk.link({}))["url"])
+    await page.get_by_role("button").click()
+    await expect(page.locator(".live")).to_have_text("live")
+    await house.stop()
+    await expect(page.locator(".live.lost")).to_contain_text("these numbers are old")
+    await context.close()
+
+
+async def test_settings_are_set_and_the_record_shows_it(house: House, enter: Enter, take_picture: Picture) -> None:
+    page = await enter(language="en-US")
+    await page.get_by_role("link", name="Settings").click()
+    folder = str(house.folder / "elsewhere")
+    await page.get_by_label("Folder of all workspaces").fill(folder)
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status")).to_have_text("Saved.")
+    await expect(page.locator("#base_dir_hint")).to_contain_text(f"In force now: {folder}")
+    await expect(page.locator("tbody tr")).to_have_count(1)
+    await expect(page.locator("tbody tr")).to_contain_text("console")
+    await take_picture(page, "admin-desk-saved")
+
+
+async def test_what_does_not_do_is_explained_and_kept_in_the_field(
+    house: House, browser: Browser, take_picture: Picture
+) -> None:
+    context = await browser.new_context(viewport=PHONE, locale="zh-CN")  # Chromium reports every 422 as an error
+    page = await context.new_page()
+    assert house.service is not None
+    await page.goto((await house.service._desk.link({}))["url"])
+    await page.get_by_role("button").click()
+    await page.get_by_role("link", name="设置").click()
+    await page.get_by_label("所有工作目录的根目录").fill("relative")
+    await page.get_by_role("button", name="保存").click()
+    await expect(page.get_by_role("alert")).to_contain_text("workspace.base_dir")
+    await expect(page.get_by_label("所有工作目录的根目录")).to_have_value("relative")
+    await take_picture(page, "admin-phone-refused")
+    await context.close()
+
+
+async def test_logging_out_ends_it_everywhere(house: House, enter: Enter, take_picture: Picture) -> None:
+    page = await enter(language="en-US")
+    other = await page.context.new_page()
+    await other.goto(page.url)
+    await page.get_by_role("button", name="Log out").click()
+    await expect(page).to_have_url(re.compile("/admin/login$"))
+    await take_picture(page, "admin-desk-login")
+    await other.goto(page.url.replace("login", "turns"))
+    await expect(other).to_have_url(re.compile("/admin/login$"))
+
+
+async def test_a_code_may_be_pasted_where_scripts_are_off(house: House, browser: Browser) -> None:
+    context = await browser.new_context(java_script_enabled=False, locale="en-US")
+    page = await context.new_page()
+    assert house.service is not None
+    address = (await house.service._desk.link({}))["url"]
+    await page.goto(f"{house.service.web_url}/admin/login")
+    await page.get_by_label("Code from your login link").fill(address)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.locator("h1")).to_have_text("Health")
+    await expect(page.locator("[data-figure=connection]")).to_have_text("connected")
+    await context.close()
