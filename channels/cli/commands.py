@@ -134,12 +134,12 @@ def init(
         domain=domain,
         ask=not yes and sys.stdin.isatty(),
         doctor=check,
-        claim_code=_has_group("access"),
+        claim_code=has_group("access"),
     )
     set_up(wishes, os.environ)
 
 
-def _has_group(name: str) -> bool:
+def has_group(name: str) -> bool:
     """Whether there are commands `channels NAME …`."""
     return any(
         name in (each.name, each.typer_instance and each.typer_instance.info.name) for each in app.registered_groups

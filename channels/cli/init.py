@@ -66,7 +66,7 @@ def set_up(wishes: Wishes, environ: Mapping[str, str]) -> None:
     except KeyboardInterrupt:
         raise CheckFailed("cancelled; the settings are written, `channels doctor` checks them.") from None
     finally:
-        _say_next(wishes)
+        say_next(wishes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,8 @@ def _note_environment(values: Mapping[str, str], environ: Mapping[str, str]) -> 
             print(f"Note: the environment variable {variable} is set, and wins over {key} in the file.")
 
 
-def _say_next(wishes: Wishes) -> None:
+def say_next(wishes: Wishes) -> None:
+    """What a person does after this command."""
     config = os.fspath(wishes.config)
     print(f"\nStart the bot (or restart it):  channels run --config {config}")
     if wishes.claim_code:

@@ -81,9 +81,12 @@ async def register_app(domain: str, on_link: Callable[[str, int], None]) -> Regi
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RegistrationFailed("Feishu gave an answer that cannot be understood") from None
-    if domain in ACCOUNTS:
-        domain = brand if brand in ACCOUNTS else domain
-    return Registered(app_id, app_secret, domain)
+    return Registered(app_id, app_secret, platform_of(domain, brand))
+
+
+def platform_of(begun_at: str, brand: object) -> str:
+    """Where the app is: the platform of who scanned, whatever the flow began at; an address stays what it is."""
+    return str(brand) if begun_at in ACCOUNTS and brand in ACCOUNTS else begun_at
 
 
 def needs() -> dict[str, object]:

@@ -225,6 +225,21 @@ class TestScan:
         assert "nothing was changed" in err
         assert stage.files() == {}
 
+    async def test_without_the_official_client_the_other_way_is_named(self, stage: Stage) -> None:
+        words = "import sys; sys.modules['lark_oapi'] = None; from channels.cli import main; main()"
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", words, "init", "--scan", "--config", str(stage.config)),
+            cwd=ROOT,
+            env=clean(),
+            stdin=subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+        )
+        _, err = await process.communicate()
+        assert process.returncode == 1
+        assert "feishu-channels[init]" in err.decode()
+        assert stage.files() == {}
+
     async def test_a_place_that_cannot_be_written_is_said_before_an_app_is_made(self, stage: Stage) -> None:
         stage.config.mkdir()
         code, _, err = await stage.script("--scan")

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from channels.cli.commands import app, has_group
 from channels.cli.doctor_feishu import NEEDS
+from channels.cli.init import say_next
 from channels.cli.init_choices import KeepApp, Present, Scan, UseApp, Wishes, choose, read_present
 from channels.cli.init_qr import draw, encode
 from channels.errors import ConfigError
 from channels.feishu.events import UnknownEvent, parse
-from channels.feishu.registration import CALLBACKS, EVENTS, SCOPES
+from channels.feishu.registration import CALLBACKS, EVENTS, SCOPES, platform_of
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = Path("c.toml")
@@ -96,6 +98,30 @@ class TestNeeds:
     def test_the_readme_names_the_same(self, readme: str) -> None:
         text = (ROOT / readme).read_text(encoding="utf-8")
         assert [name for name in (*SCOPES, *EVENTS, *CALLBACKS) if f"`{name}`" not in text] == []
+
+
+class TestWhatIsSaid:
+    @pytest.mark.parametrize(
+        ("begun_at", "brand", "domain"),
+        [
+            ("feishu", "feishu", "feishu"),
+            ("feishu", "lark", "lark"),
+            ("lark", "feishu", "feishu"),
+            ("feishu", None, "feishu"),
+            ("feishu", "elsewhere", "feishu"),
+            ("http://127.0.0.1:1", "lark", "http://127.0.0.1:1"),
+        ],
+    )
+    def test_the_platform_is_the_one_of_who_scanned(self, begun_at: str, brand: str | None, domain: str) -> None:
+        assert platform_of(begun_at, brand) == domain
+
+    def test_a_claim_code_is_offered_where_there_is_such_a_command(self, capsys: pytest.CaptureFixture[str]) -> None:
+        say_next(Wishes(CONFIG, claim_code=True))
+        assert "channels access claim-code --config c.toml" in capsys.readouterr().out
+        say_next(Wishes(CONFIG))
+        assert "claim-code" not in capsys.readouterr().out
+        assert all(has_group(str(group.name)) for group in app.registered_groups)
+        assert not has_group("nonsense")
 
 
 class TestCode:

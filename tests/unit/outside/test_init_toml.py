@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.cli.init_example import ACTIVE, fresh_settings
+from channels.cli.init_example import ACTIVE, WITHOUT_EXAMPLE, fresh_settings
 from channels.cli.init_toml import comment_out, set_values
 from channels.config import build_settings
 from channels.errors import ConfigError
@@ -123,6 +123,10 @@ class TestFresh:
             tmp_path,
         )
         assert found == wanted
+
+    def test_without_the_example_there_is_still_a_file_that_starts(self, tmp_path: Path) -> None:
+        values = {"feishu.app_id": "cli_a", "feishu.app_secret": "file:s", "feishu.domain": "lark"}
+        assert build_settings(tomllib.loads(set_values(WITHOUT_EXAMPLE, values)), tmp_path).feishu.domain == "lark"
 
     def test_commenting_out_takes_whole_statements(self) -> None:
         text = "[a]\nb = [\n  1,\n]\nc = 2\n[agents.x]\nd = 1\n"
