@@ -60,7 +60,7 @@ async def register_app(domain: str, on_link: Callable[[str, int], None]) -> Regi
         from lark_oapi.scene.registration.errors import RegisterAppError
     except ImportError:
         raise RegistrationFailed(
-            "scanning needs the package lark-oapi, which is not installed here (pip install 'feishu-channels[init]')"
+            "scanning needs the package lark-oapi, which is not installed here (pip install 'lark-oapi')"
         ) from None
     try:
         answer = await aregister_app(

@@ -237,7 +237,7 @@ class TestScan:
         )
         _, err = await process.communicate()
         assert process.returncode == 1
-        assert "feishu-channels[init]" in err.decode()
+        assert "lark-oapi" in err.decode()
         assert stage.files() == {}
 
     async def test_a_place_that_cannot_be_written_is_said_before_an_app_is_made(self, stage: Stage) -> None:
