@@ -11,8 +11,11 @@ from channels.app.building import Parts, policy_from, preferences_from
 from channels.app.figures import Figures
 from channels.config import Settings
 from channels.errors import CodeKind, Refused, RetryLater
-from channels.ids import UserId
+from channels.ids import OpenId, UserId
+from channels.rules.access import Actor
+from channels.service.access_desk import AccessDesk
 from channels.service.overlay import overlaid, values_in_force
+from channels.store.transactions.access import admins_of
 from channels.store.transactions.web import LINK_LIFE_MS, change_settings, make_link, read_overlay
 from channels.store.tx import Tx
 from channels.web.admin.application import add_admin_page
@@ -47,7 +50,12 @@ class AdminDesk:
         return await self._figures.status()
 
     async def is_admin(self, user_id: UserId) -> bool:
-        return user_id in self._parts.context.preferences.admins
+        context = self._parts.context
+        return user_id in await self.read(admins_of, context.policy.access, context.now())
+
+    @property
+    def access(self) -> AccessDesk:
+        return self._parts.desk
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._parts.context.database.read(fn, *args, **kwargs)
@@ -63,11 +71,14 @@ class AdminDesk:
         overlay = await self.read(read_overlay)
         merged = {key: value for key, value in (overlay | dict(wanted)).items() if value is not None}
         overlaid(self._file, merged)
-        changed = await self.run(change_settings, dict(wanted), by, context.now())
+        actor = Actor(by, OpenId(""), "page")
+        changed = await self.run(change_settings, dict(wanted), actor, context.now())
         # from the file again, not from `merged`: two admins may have changed different settings at the same moment
         self.in_force = overlaid(self._file, await self.read(read_overlay))
-        context.preferences = preferences_from(self.in_force)
+        admins = context.preferences.admins  # also those that no settings name
+        context.preferences = replace(preferences_from(self.in_force), admins=admins)
         context.policy = replace(policy_from(self.in_force), bot_open_id=context.policy.bot_open_id)
+        await self.access.settle()
         return changed
 
     async def link(self, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,14 @@ async def walk(page: Page, house: House, take_picture: Picture, name: str) -> No
     base = page.url.removesuffix("/")
     session_id = await house.one("SELECT session_id FROM session_events WHERE kind = 'tool/call' LIMIT 1")
     assert session_id
-    paths = {"health": "/", "sessions": "/sessions", "turns": "/turns", "outbox": "/outbox", "settings": "/settings"}
+    paths = {
+        "people": "/people",
+        "health": "/",
+        "sessions": "/sessions",
+        "turns": "/turns",
+        "outbox": "/outbox",
+        "settings": "/settings",
+    }
     paths["session"] = f"/sessions/{session_id}"
     for title, path in paths.items():
         await page.goto(base + path)
@@ -126,6 +133,34 @@ async def test_settings_are_set_and_the_record_shows_it(house: House, enter: Ent
     await expect(page.locator("tbody tr")).to_have_count(1)
     await expect(page.locator("tbody tr")).to_contain_text("console")
     await take_picture(page, "admin-desk-saved")
+
+
+async def test_people_are_let_in_and_switched(open_house: OpenHouse, browser: Browser, take_picture: Picture) -> None:
+    house = await open_house(language="zh", web=WEB, access={"mode": "approval", "admins": ["u_zhang_san"]})
+    context = await browser.new_context(viewport=PHONE, has_touch=True, device_scale_factor=2, locale="zh-CN")
+    page = await context.new_page()
+    assert house.service is not None
+    await page.goto((await house.service._desk.link({}))["url"])
+    await page.get_by_role("button").click()
+    message_id = house.say("可以让我用一下吗？", "Bob")
+    await house.held("SELECT count(*) FROM access_requests WHERE state = 'open'", 1)
+    await page.get_by_role("link", name="人员").click()
+    await assert_fits(page)
+    await take_picture(page, "admin-phone-request")
+    await page.get_by_role("button", name="同意").click()
+    await expect(page.get_by_role("status")).to_have_text("已保存。")
+    await expect(page.get_by_text("没有等待决定的申请。")).to_be_visible()
+    await house.held("SELECT state FROM inbox WHERE message_id = :message_id", "done", message_id=message_id)
+    await page.get_by_label("修改代码").first.check()
+    await page.get_by_role("button", name="保存").first.click()
+    await expect(page.get_by_label("修改代码").first).to_be_checked()
+    await house.held("SELECT code_write FROM access_users WHERE user_id = 'u_bob'", 1)
+    await assert_fits(page)
+    await take_picture(page, "admin-phone-switched")
+    await page.set_viewport_size(DESKTOP)
+    await page.get_by_label("其他人").last.scroll_into_view_if_needed()
+    await take_picture(page, "admin-desk-people")
+    await context.close()
 
 
 async def test_what_does_not_do_is_explained_and_kept_in_the_field(

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.ids import SessionId, UserId
-from channels.store import outbox, sessions, turns, web
+from channels.rules.access import Actor
+from channels.store import access, outbox, sessions, turns, web
 from channels.store.sessions import Active, LogEntry, Session, Usage
 from channels.store.tx import Tx
 
@@ -102,10 +103,11 @@ def read_changes(tx: Tx, limit: int) -> list[web.Change]:
     return web.newest_changes(tx, limit)
 
 
-def change_settings(tx: Tx, wanted: dict[str, str | None], set_by: UserId, now: int) -> list[str]:
-    """Put what differs from what counts now on record; returns the keys that changed."""
+def change_settings(tx: Tx, wanted: dict[str, str | None], actor: Actor, now: int) -> list[str]:
+    """Put what differs from what counts now on record, and in the audit log; returns the keys that changed."""
     current = read_overlay(tx)
     changed = [key for key, value in wanted.items() if current.get(key) != value]
     for key in changed:
-        web.insert_change(tx, key, wanted[key], set_by, now)
+        web.insert_change(tx, key, wanted[key], actor.user_id, now)
+        access.add_audit(tx, actor, "settings.changed", key, wanted[key] or "", now)
     return changed

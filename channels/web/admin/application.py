@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from channels.web.admin import pages, setting
+from channels.web.admin import pages, people, setting
 from channels.web.admin.desk import Desk
 from channels.web.admin.entering import Entering
 from channels.web.admin.guard import BODY_LIMIT_S, make_guard
@@ -26,6 +26,9 @@ def add_admin_page(
     page.router.add_get("/sessions/{session_id}", pages.show_session)
     page.router.add_get("/turns", pages.show_turns)
     page.router.add_get("/outbox", pages.show_outbox)
+    page.router.add_get("/people", people.show_people)
+    page.router.add_post("/people", people.set_switches)
+    page.router.add_post("/requests", people.decide)
     page.router.add_get("/settings", setting.show_settings)
     page.router.add_post("/settings", setting.save_settings)
     page.router.add_get("/login", entering.show)

@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from channels.ids import UserId
+from channels.rules import access
+from channels.service.access_desk import AccessDesk
 from channels.store.tx import Tx
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-CONSOLE = UserId("console")  # whoever may open the control socket owns the service
+CONSOLE = UserId(access.CONSOLE)  # whoever may open the control socket owns the service
 
 
 class Desk(Protocol):
@@ -28,6 +30,11 @@ class Desk(Protocol):
 
     async def status(self) -> dict[str, Any]:
         """As `channels status --json`."""
+        ...
+
+    @property
+    def access(self) -> AccessDesk:
+        """Who may do what, and who asks."""
         ...
 
     async def is_admin(self, user_id: UserId) -> bool: ...

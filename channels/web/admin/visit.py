@@ -23,6 +23,7 @@ PAGES = (
     ("sessions", "/admin/sessions"),
     ("turns", "/admin/turns"),
     ("outbox_page", "/admin/outbox"),
+    ("people", "/admin/people"),
     ("settings", "/admin/settings"),
 )
 

@@ -20,11 +20,12 @@ PRIVATE = (
     "/admin/sessions/any",
     "/admin/turns",
     "/admin/outbox",
+    "/admin/people",
     "/admin/settings",
     "/admin/nowhere",
     "/admin/static/../page.html",
 )
-CHANGES = ("/admin/settings", "/admin/logout", "/admin/sessions", "/admin/nowhere")
+CHANGES = ("/admin/settings", "/admin/people", "/admin/requests", "/admin/logout", "/admin/sessions", "/admin/nowhere")
 
 
 async def test_a_link_from_the_control_socket_opens_one_session_once(house: House, stranger: Visitor) -> None:
