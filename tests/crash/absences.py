@@ -47,6 +47,7 @@ async def pending_stays(stage: Stage) -> None:
     stage.world.recall("Alice", taken_back)
     await stage.quiet()
     await stage.advance(13.5 * 24 * HOURS)  # a card can soon no longer be changed: it gets a successor
+    await stage.until(lambda: len([each for each in stage.world.timeline.in_chat(chat_id) if each.by_bot]) > 2)
     await stage.quiet()
 
 
@@ -61,9 +62,9 @@ async def put_back(stage: Stage) -> None:
     await stage.put_back(stage.folder / "kept.db")
     open_one = stage.say("while it was away", push=False, expect=Expect.PENDING)
     await stage.advance(1 * HOURS)
-    stage.fault("im.message.list", "status", status=503, times=6)
     await stage.up()
     await stage.until(lambda: stage.replies(open_one) or stage.button_in_chat(_chat(stage), "missed_handle"))
+    stage.fault("im.message.list", "status", status=503, times=2)
     stage.world.push_message(stage.world.message(after))
     await stage.quiet()
 
@@ -99,6 +100,7 @@ async def swept(stage: Stage) -> None:
     await stage.advance(6 * MINUTES)
     await stage.until(lambda: stage.has_ended(silent) or stage.button_in_chat(_chat(stage), "missed_handle"))
     await stage.advance(31 * 24 * HOURS)  # gaps that were closed long ago are forgotten
+    await stage.answered(stage.say("still there?", "Bob"))
 
 
 async def unreadable(stage: Stage) -> None:

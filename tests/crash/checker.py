@@ -139,11 +139,11 @@ def _said_twice(evidence: Evidence) -> Iterator[Violation]:
     heads: defaultdict[str, int] = defaultdict(int)
     for message in evidence.ours():
         states = evidence.states(message)
-        if states and cards_seen.title(states[-1].card):
+        if states and cards_seen.phase(states[-1].card) is not None:
             heads[message.reply_to] += 1
     for target, count in heads.items():
         if target and count > 1:
-            yield Violation("S2", f"{target} has {count} answers with a header")
+            yield Violation("S2", f"{target} is answered by {count} turns")
 
 
 def unfinished(evidence: Evidence) -> Iterator[Violation]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from channels.emulator.accounts import GROUP, PLAIN
-from tests.crash import absences, kinds
+from tests.crash import absences, kinds, permits
 from tests.crash.stage import Expect, Stage, Violation
 
 REPLY, CREATE, UPDATE, REACT = "im.message.reply", "cardkit.card.create", "cardkit.card.update", "im.reaction.create"
@@ -303,6 +303,9 @@ WORKLOADS = {
         Workload("quotes and edits", kinds.quotes),
         Workload("new places", kinds.new_places),
         Workload("sessions", kinds.sessions, sections={"topics": {"private": "chat", "group": "topic"}}),
+        Workload(
+            "access on approval", permits.approval, sections={"access": {"mode": "approval", "admins": ["u_alice"]}}
+        ),
         Workload("poisoned message", with_poison, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),
         Workload("worn-out turn", worn_out, kills=dict.fromkeys(range(1, 7), ("turns.ENTER", 1))),
         Workload(
