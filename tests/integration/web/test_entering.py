@@ -6,6 +6,7 @@ import stat
 
 import pytest
 
+from channels.cli.web_link import show_link
 from channels.errors import Refused
 from channels.store.transactions.web import FRESH_LINKS_AT_MOST, LINK_LIFE_MS, SESSION_LIFE_MS
 from channels.web.admin.attempts import FAILURES_AT_MOST, WINDOW_MS
@@ -176,3 +177,20 @@ async def test_the_token_belongs_to_the_session(house: House, admin: Visitor) ->
         await other.log_in()
         assert other.token != admin.token
     assert TOKEN.search((await admin.get("/admin/settings"))[1])
+
+
+async def test_the_command_prints_a_link_that_works(
+    house: House, stranger: Visitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = {
+        "CHANNELS_FEISHU__APP_ID": "cli_emulator",
+        "CHANNELS_FEISHU__APP_SECRET": f"file:{house.folder / 'secret'}",
+        "CHANNELS_STORE__PATH": str(house.file),
+    }
+    await asyncio.to_thread(show_link, None, "boss", environ, as_json=False)
+    link, words = capsys.readouterr().out.splitlines()
+    assert words == "It works once, within 10 minutes, and lets its opener in as boss."
+    assert (await stranger.post("/admin/login", code=link))[0] == 303
+    assert "boss" in (await stranger.get("/admin/"))[1]
+    with pytest.raises(Refused, match="not_admin"):
+        await asyncio.to_thread(show_link, None, "mallory", environ, as_json=True)
