@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from channels.ids import SessionId, UserId
+from channels.ids import OpenId, SessionId, UserId
 from channels.rules.access import Actor
 from channels.store import access, outbox, sessions, turns, web
 from channels.store.sessions import Active, LogEntry, Session, Usage
@@ -51,7 +51,10 @@ def make_link(tx: Tx, link_hash: str, user_id: UserId, now: int) -> int | None:
 
 def use_link(tx: Tx, link_hash: str, session_hash: str, now: int) -> UserId | None:
     """Open the session of this link, once."""
-    return web.open_session(tx, link_hash, session_hash, now + SESSION_LIFE_MS, now)
+    user_id = web.open_session(tx, link_hash, session_hash, now + SESSION_LIFE_MS, now)
+    if user_id is not None:
+        access.add_audit(tx, _on_page(user_id), "page.entered", user_id, "", now)
+    return user_id
 
 
 def read_login(tx: Tx, session_hash: str, now: int) -> web.Login | None:
@@ -59,7 +62,16 @@ def read_login(tx: Tx, session_hash: str, now: int) -> web.Login | None:
 
 
 def log_out(tx: Tx, session_hash: str, now: int) -> bool:
+    """End this session. False when it was over already."""
+    login = web.find_session(tx, session_hash, now)
+    if login is None:
+        return False
+    access.add_audit(tx, _on_page(login.user_id), "page.left", login.user_id, "", now)
     return web.end_session(tx, session_hash, now)
+
+
+def _on_page(user_id: UserId) -> Actor:
+    return Actor(user_id, OpenId(""), "page")
 
 
 def list_sessions(tx: Tx, before_at: int, before_id: str, limit: int) -> list[ListedSession]:

@@ -3,8 +3,14 @@
 import asyncio
 import json
 
+import aiohttp
+
+from channels.app.desk import AdminDesk
+from channels.app.figures import Figures
+from channels.web.server import WebServer
 from tests.integration.conftest import OpenHouse
 from tests.integration.house import House
+from tests.integration.taps import Failing
 from tests.integration.web.visitor import PAGE, Visitor, ask_socket
 
 
@@ -116,3 +122,23 @@ async def test_a_setting_that_fits_no_more_does_not_keep_the_service_down(open_h
     _, reply = await house.ask("hello")
     assert reply
     assert (await house.one("SELECT cwd FROM sessions")).startswith(str(house.folder / "workspace"))
+
+
+async def test_while_the_service_starts_the_page_says_so(house: House) -> None:
+    figures = Figures()
+    server = WebServer(figures, "127.0.0.1", 0, AdminDesk(figures, house.settings).extend)
+    await server.start()
+    async with aiohttp.ClientSession() as session:
+        async with session.get(f"{server.url}/admin/", headers={"Cookie": "channels_admin=x"}) as response:
+            assert (response.status, "still starting" in await response.text()) == (503, True)
+        async with session.post(f"{server.url}/admin/login", data={"code": "x"}) as response:
+            assert response.status == 503
+    await server.stop()
+
+
+async def test_a_defect_is_told_without_its_details_and_spreads_no_further(house: House, admin: Visitor) -> None:
+    failing = Failing("SELECT seq, kind, op", lambda: RuntimeError("inner workings"), times=1)
+    house.tap.listeners.append(failing)
+    status, text = await admin.get("/admin/outbox")
+    assert (status, "inner workings" in text, "its log has the details" in text) == (500, False, True)
+    assert (failing.hits, (await admin.get("/admin/outbox"))[0]) == (1, 200)
