@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from channels.app.access_operations import AccessOperations
 from channels.app.building import Parts
 from channels.app.figures import Figures
 from channels.errors import Refused
@@ -21,7 +22,8 @@ class ControlOperations:
 
     def table(self) -> dict[str, Operation]:
         """Name → operation, as the control socket serves them."""
-        return {"status": self.status, "backup": self.backup, "doctor": self.doctor}
+        own: dict[str, Operation] = {"status": self.status, "backup": self.backup, "doctor": self.doctor}
+        return own | AccessOperations(lambda: self._parts).table()
 
     async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._figures.status()

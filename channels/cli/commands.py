@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from channels.cli.access import app as access
 from channels.cli.demo_words import DemoCommand
 from channels.cli.faults import explain
 from channels.cli.importing import no_collector
@@ -25,6 +26,7 @@ app = typer.Typer(
 
 web = typer.Typer(no_args_is_help=True, help="The admin page.")
 app.add_typer(web, name="web")
+app.add_typer(access, name="access")
 
 ConfigFile = Annotated[
     Path | None,

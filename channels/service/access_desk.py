@@ -56,6 +56,7 @@ class AccessDesk:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self.admins_changed = True  # open requests are to be shown to whoever is an admin now
 
     # Looking
 
@@ -182,14 +183,13 @@ class AccessDesk:
         self._context.inbox.ring()
         self._context.access.ring()
 
-    async def refresh(self) -> bool:
-        """Tell every loop who is an admin now; whether that changed."""
+    async def refresh(self) -> None:
+        """Tell every loop who is an admin now."""
         context = self._context
         admins = await context.database.read(admins_of, context.policy.access, context.now())
-        changed = admins != context.preferences.admins
-        if changed:
+        if admins != context.preferences.admins:
             context.preferences = replace(context.preferences, admins=admins)
-        return changed
+            self.admins_changed = True
 
     def refusal(self, why: str) -> Refused:
         """Why nothing was changed, for a person."""

@@ -55,7 +55,7 @@ class Approvals:
     def __init__(self, context: Context, desk: AccessDesk, kick: Callable[[tuple[str, ...]], None]) -> None:
         self._context, self._desk, self._kick = context, desk, kick
         self._people = People(context)
-        self._tended_at: float | None = None
+        self._tended_at = context.clock.monotonic()
 
     async def run(self) -> None:
         """For ever: expire, show to new admins, draw; on a ring and once a second."""
@@ -68,10 +68,10 @@ class Approvals:
 
     async def _pass(self) -> None:
         context = self._context
-        changed, now_s = await self._desk.refresh(), context.clock.monotonic()
-        policy = context.policy.access
-        if changed or self._tended_at is None or now_s - self._tended_at > TEND_S:
-            self._tended_at = now_s
+        await self._desk.refresh()
+        policy, now_s = context.policy.access, context.clock.monotonic()
+        if self._desk.admins_changed or now_s - self._tended_at > TEND_S:
+            self._desk.admins_changed, self._tended_at = False, now_s
             await context.database.run(tend_requests, policy, context.now())
             context.inbox.ring()
         if await context.database.read(has_due, policy, context.now()):

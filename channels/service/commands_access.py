@@ -117,7 +117,8 @@ def _day(at_ms: int) -> str:
 
 
 def _unmentioned(arguments: str, message: Message) -> str:
-    """The arguments with every mention as one word, whatever blanks the name has."""
-    for one in message.mentioned:
-        arguments = arguments.replace(f"@{one.name}", f"@{one.name.replace(' ', '_')}") if one.name else arguments
-    return arguments
+    """The arguments with the mention of one person, wherever it stands, as their first word."""
+    if len(message.mentioned) != 1:
+        return arguments
+    name = message.mentioned[0].name
+    return f"@mentioned {arguments.replace(f'@{name}', ' ') if name else arguments}"

@@ -19,6 +19,7 @@ TITLES = (
 )
 DAY_S = 24 * 3600.0
 OPEN = "SELECT count(*) FROM access_requests WHERE state = 'open'"
+NAMELESS = "SELECT count(*) FROM access_requests WHERE state = 'open' AND name = ''"
 KEPT = "SELECT count(*) FROM inbox WHERE state = 'kept'"
 
 
@@ -33,8 +34,9 @@ def title(house: House, card: Message) -> str:
 
 
 async def asked(house: House, admin: str = ADMIN, count: int = 1) -> Message:
-    """Wait for so many cards in front of this admin; the newest."""
+    """Wait for so many cards in front of this admin, and until the names of those who ask are known; the newest."""
     await house.seen(lambda: len(cards_of(house, admin)) >= count)
+    await house.held(NAMELESS, 0)
     return cards_of(house, admin)[-1]
 
 
