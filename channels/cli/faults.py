@@ -1,8 +1,13 @@
 """Errors → one line for a person, and an exit code. What is not listed here is a defect and keeps its traceback."""
 
+import errno
+import sqlite3
+
 from channels.errors import ChannelsError, ConfigError, Refused, StartRefused
 
 OK, CHECK_FAILED, USAGE, REFUSED = 0, 1, 2, 3
+_PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+_PASSING_SQLITE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 
 
 class CheckFailed(ChannelsError):
@@ -16,6 +21,8 @@ def explain(error: BaseException) -> tuple[str, int] | None:
             return next((found for inner in error.exceptions if (found := explain(inner))), None)
         case ConfigError():
             return f"configuration: {error}. Nothing was changed.", USAGE
+        case StartRefused() if _may_pass(error.__cause__):  # whoever supervises us has to try again
+            return f"cannot start: {_ended(str(error))}", CHECK_FAILED
         case StartRefused():
             return f"refused: {_ended(str(error))} Nothing was changed.", REFUSED
         case Refused():
@@ -25,8 +32,21 @@ def explain(error: BaseException) -> tuple[str, int] | None:
         case OSError():
             place = f" ({error.filename})" if error.filename else ""
             return f"the system said no: {error.strerror or error}{place}", CHECK_FAILED
+        case sqlite3.Error() if _may_pass(error):
+            return f"the disk does not take the domain file ({error}): free some room and start again.", CHECK_FAILED
         case _:
             return None
+
+
+def _may_pass(cause: BaseException | None) -> bool:
+    """Whether the disk is at fault, and may be well again without anybody changing anything here."""
+    match cause:
+        case OSError():
+            return cause.errno in _PASSING
+        case sqlite3.Error():
+            return getattr(cause, "sqlite_errorcode", 0) & 0xFF in _PASSING_SQLITE
+        case _:
+            return False
 
 
 def _ended(text: str) -> str:

@@ -1,12 +1,15 @@
 """What surrounds the service as a process: systemd's socket, signals, exit codes. Real processes, real signals."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -129,6 +132,38 @@ def test_an_expected_fault_is_one_line_and_a_code(error: Exception, words: str, 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [KeyError("y")])])
 def test_a_defect_keeps_its_traceback(error: Exception) -> None:
     assert explain(error) is None
+
+
+def caused(cause: Exception) -> StartRefused:
+    """As the store raises it."""
+    error = StartRefused("the file: no")
+    error.__cause__ = cause
+    return error
+
+
+def on_a_full_disk() -> sqlite3.Error:
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError) as caught:
+        connection.execute("PRAGMA max_page_count = 2")
+        connection.execute("CREATE TABLE one AS SELECT zeroblob(100000)")
+    return caught.value
+
+
+@pytest.mark.parametrize("cause", [OSError(errno.ENOSPC, "No space left on device"), on_a_full_disk()])
+def test_a_full_disk_refuses_nothing_for_good(cause: Exception) -> None:
+    """systemd starts nothing again that has ended with 2 or 3: a disk may have room in a minute."""
+    assert explain(caused(cause)) == ("cannot start: the file: no.", 1)
+    assert explain(caused(OSError(errno.EACCES, "Permission denied"))) == (
+        "refused: the file: no. Nothing was changed.",
+        3,
+    )
+
+
+def test_a_boot_commit_on_a_full_disk_has_its_line() -> None:
+    assert explain(on_a_full_disk()) == (
+        "the disk does not take the domain file (database or disk is full): free some room and start again.",
+        1,
+    )
+    assert explain(sqlite3.IntegrityError("a defect")) is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become somebody else")
