@@ -239,7 +239,7 @@ async def test_an_answer_cut_by_a_restart_goes_on_in_the_same_card(
     await expect(cards(shown).get_by_text(re.compile(r"^1\. "))).to_have_count(1)  # and says nothing twice
     await see_reactions(shown, "DONE")
     await house.quiet()
-    await card.scroll_into_view_if_needed()
+    await card.locator(".card-title").scroll_into_view_if_needed()
     await keep_picture(shown, f"continued-{language}")
 
 
