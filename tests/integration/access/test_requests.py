@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from channels.emulator import GROUP
 from channels.emulator.messages import Message
 from tests.integration import cards_seen
 from tests.integration.access.gate import (
@@ -270,3 +271,21 @@ async def test_a_day_is_over_after_a_day(house: House) -> None:
     late = house.say("still there?")
     await told(house, late, WORDS.kept_title)
     await asked(house, ADMIN, 2)
+
+
+async def test_a_click_in_a_private_chat_counts_for_a_group_and_the_reverse(open_house: OpenHouse) -> None:
+    """Field report 28: who presses is asked for, never the rule of the chat that the card stands in."""
+    house = await open_house(access=APPROVAL["access"], chat={"dm": "off"})
+    message_id = house.say("hello", "Alice", GROUP, mention_bot=True)
+    card = await asked(house)
+    assert card.chat_id == house.world.private_chat(ADMIN)
+    assert await press(house, card, "access_allow", "Alice") == WORDS.toast_access_not_admin
+    assert await press(house, card, "access_allow") == LET_IN
+    await answered(house, message_id)
+
+
+async def test_what_a_stranger_says_to_others_in_a_group_asks_nobody(house: House) -> None:
+    message_id = house.say("lunch?", "Alice", GROUP)
+    await house.done(message_id)
+    assert await house.one("SELECT verdict FROM inbox") == "not_mentioned"
+    assert await house.one(OPEN) == 0
