@@ -65,7 +65,7 @@ class Clicks:
         context, words = self._context, texts(self._context.preferences.language)
         do, turn_id = click.value.get("do"), click.value.get("turn")
         action = do if isinstance(do, str) else ""  # a forged value may be anything
-        if action in ACTIONS:
+        if isinstance(action, str) and action in ACTIONS:
             return await self._approvals.press(click)
         if action == "continue" and isinstance(turn_id, str):
             if not await self._approvals.may_chat(click.operator):
