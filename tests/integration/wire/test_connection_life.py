@@ -9,8 +9,10 @@ import pytest
 
 from channels.clock import SystemClock
 from channels.emulator import Emulator, Fault
+from channels.feishu.api import FeishuApi
 from channels.feishu.connection import ConnectionSettings, ConnectionState, LongConnection
 from channels.feishu.credentials import Credentials
+from channels.feishu.limits import Limits
 from channels.feishu.reconnect import Fatal
 from tests.integration.wire.desk import ENDPOINT, QUICK, Desk, acked, acks, connected, fact, say
 from tests.unit.feishu.clocks import SetRng
@@ -254,6 +256,21 @@ async def test_an_explicit_proxy_carries_discovery_and_socket(
     await proxy.wait_closed()
     assert f"POST {emulator.url}/callback/ws/endpoint".encode() in passed
     assert b"GET ws://127.0.0.1" in passed, "the handshake of the socket"
+
+
+async def test_an_explicit_proxy_carries_calls(
+    emulator: Emulator, session: aiohttp.ClientSession, credentials: Credentials
+) -> None:
+    passed = bytearray()
+    relay = await asyncio.start_server(lambda reader, writer: _relay(reader, writer, passed), "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{relay.sockets[0].getsockname()[1]}"
+    api = FeishuApi(session, credentials, clock := SystemClock(), Limits(clock), proxy=address)
+    assert (await api.bot_info()).name == "Emulator Bot"
+    await api.close()
+    relay.close()
+    await relay.wait_closed()
+    assert f"POST {emulator.url}/open-apis/auth/".encode() in passed
+    assert f"GET {emulator.url}/open-apis/bot/".encode() in passed
 
 
 async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passed: bytearray) -> None:
