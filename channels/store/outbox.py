@@ -31,7 +31,7 @@ SELECT lane FROM outbox AS mine WHERE state = 'pending' AND next_attempt_at <= :
 """
 NEXT_DUE = "SELECT min(next_attempt_at) FROM outbox WHERE state = 'pending' AND next_attempt_at > :now"
 BEGIN_ATTEMPT = """
-UPDATE outbox SET attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, :now)
+UPDATE outbox SET attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, :since)
 WHERE intent_id = :intent_id AND state = 'pending'
 """
 SET_LAST = """
@@ -188,9 +188,9 @@ def next_due_at(tx: Tx, now: int) -> int | None:
     return row[0] if row else None
 
 
-def begin_attempt(tx: Tx, intent_id: IntentId, now: int) -> bool:
-    """Committed before every send. False when the intent is no longer pending."""
-    return tx.execute(BEGIN_ATTEMPT, {"intent_id": intent_id, "now": now}) == 1
+def begin_attempt(tx: Tx, intent_id: IntentId, since: int) -> bool:
+    """Committed before every send; `since` is kept with the first. False when the intent is no longer pending."""
+    return tx.execute(BEGIN_ATTEMPT, {"intent_id": intent_id, "since": since}) == 1
 
 
 def set_last(tx: Tx, intent_id: IntentId, state: str, result: str | None, error: str | None, now: int) -> bool:

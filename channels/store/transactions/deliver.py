@@ -55,11 +55,12 @@ def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
         return Recorded()
     if head.next_attempt_at > now:
         return Recorded(due_at=head.next_attempt_at)
-    outbox.begin_attempt(tx, head.intent.intent_id, now)
+    since = _first_attempt_at(head, now)
+    outbox.begin_attempt(tx, head.intent.intent_id, since)
     attempt = Attempt(
         intent=head.intent,
         attempts=head.attempts + 1,
-        first_attempt_at=_first_attempt_at(head, now),
+        first_attempt_at=since,
         unsure=head.unsure,
         created_at=head.created_at,
         reconcile=head.reconcile,

@@ -75,6 +75,10 @@ class TestBoot:
         attempt = begin(store, f"turn:{turn_id}")
         assert attempt.reconcile
         assert attempt.first_attempt_at == 1_000_000, "it may have been sent since it was made"
+        store.now += 600_000
+        store.reboot()
+        again = begin(store, f"turn:{turn_id}")
+        assert (again.attempts, again.first_attempt_at) == (2, 1_000_000), "killed over the first look, it looks as far"
 
     def test_card_sequences_leap(self, store: Store) -> None:
         turn_id = admit(store, message(1))
