@@ -1,13 +1,13 @@
 """Errors → one line for a person, and an exit code. What is not listed here is a defect and keeps its traceback."""
 
 import errno
-import sqlite3
+import sys
 
 from channels.errors import ChannelsError, ConfigError, Refused, StartRefused
 
 OK, CHECK_FAILED, USAGE, REFUSED = 0, 1, 2, 3
 _PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
-_PASSING_SQLITE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+_PASSING_SQLITE = frozenset({10, 13})  # SQLITE_IOERR, SQLITE_FULL
 
 
 class CheckFailed(ChannelsError):
@@ -32,7 +32,7 @@ def explain(error: BaseException) -> tuple[str, int] | None:
         case OSError():
             place = f" ({error.filename})" if error.filename else ""
             return f"the system said no: {error.strerror or error}{place}", CHECK_FAILED
-        case sqlite3.Error() if _may_pass(error):
+        case Exception() if _is_sqlite(error) and _may_pass(error):
             return f"the disk does not take the domain file ({error}): free some room and start again.", CHECK_FAILED
         case _:
             return None
@@ -43,10 +43,16 @@ def _may_pass(cause: BaseException | None) -> bool:
     match cause:
         case OSError():
             return cause.errno in _PASSING
-        case sqlite3.Error():
+        case Exception() if _is_sqlite(cause):
             return getattr(cause, "sqlite_errorcode", 0) & 0xFF in _PASSING_SQLITE
         case _:
             return False
+
+
+def _is_sqlite(error: BaseException) -> bool:
+    """Whether it is SQLite's; a command that never imported it (`--help`) should not have to."""
+    sqlite3 = sys.modules.get("sqlite3")
+    return sqlite3 is not None and isinstance(error, sqlite3.Error)
 
 
 def _ended(text: str) -> str:

@@ -13,8 +13,6 @@ from tests.browser.test_admin import WEB, fill
 SPEC = find_spec("axe_playwright_python")
 PATHS = ("/", "/sessions", "/turns", "/outbox", "/people", "/settings", "/nowhere")
 
-pytestmark = pytest.mark.skipif(SPEC is None, reason="axe-playwright-python is not installed")
-
 
 async def faults(page: Page) -> list[tuple[str, str, list[Any]]]:
     """Serious and critical findings."""
