@@ -32,15 +32,18 @@ class CardBook:
             del self._places[key]
 
     def put(self, turn_id: TurnId, segment: int, place: CardPlace) -> None:
-        """A card exists. An entity counts at once, an inline card once its message is there."""
-        if place.card_id is None and place.message_id is None:
+        """A card exists. An entity counts at once, an inline card once its message is there.
+
+        Of a turn that is not open nothing is kept: one that has ended would be kept for ever, and one that is still to
+        be entered reads its cards from the file.
+        """
+        if turn_id not in self._signals or (place.card_id is None and place.message_id is None):
             return
         known = self._places.get((turn_id, segment))
         if known is not None and known.card_id is not None:
             place = CardPlace(known.card_id, place.message_id)
         self._places[turn_id, segment] = place
-        if turn_id in self._signals:
-            self._signals[turn_id].ring()
+        self._signals[turn_id].ring()
 
     def get(self, turn_id: TurnId, segment: int) -> CardPlace | None:
         return self._places.get((turn_id, segment))
