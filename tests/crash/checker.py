@@ -12,6 +12,9 @@ from typing import Any
 
 from channels.emulator.ledger import Call, CardState
 from channels.emulator.messages import Message
+from channels.rules import invariants
+from channels.store.invariants import look
+from channels.store.tx import SqliteTx
 from tests.crash.stage import RECEIVED, Expect, Said, Stage, Violation, read_provider
 from tests.integration import cards_seen
 
@@ -38,6 +41,10 @@ class Evidence:
         for row in cursor:
             yield dict(zip(names, row, strict=True))
 
+    def look(self) -> tuple[invariants.Violation, ...]:
+        self._connection.execute("BEGIN")
+        return look(SqliteTx(self._connection), self.stage.now_ms()).violations
+
     def close(self) -> None:
         self._connection.close()
 
@@ -56,7 +63,7 @@ def check(stage: Stage) -> list[Violation]:
     evidence = Evidence(stage)
     try:
         found = [*stage.violations]
-        for rule in (lost, doubled, unfinished, deposed, unkept, renamed, disordered, stuck, stormed):
+        for rule in (lost, doubled, unfinished, deposed, unkept, renamed, disordered, stuck, stormed, broken):
             found += rule(evidence)
         return list(dict.fromkeys(found))
     finally:
@@ -214,12 +221,7 @@ def renamed(evidence: Evidence) -> Iterator[Violation]:
         return  # the file does not know what it sent after the backup
     kept_ms = evidence.stage.now_ms() - KEPT_MS
     for call in evidence.ledger.calls():
-        if (
-            call.at_ms > kept_ms
-            and call.kind in REPLY_KINDS
-            and call.uuid not in intents
-            and (call.uuid or not call.fault)
-        ):
+        if call.at_ms > kept_ms and call.kind in REPLY_KINDS and call.uuid not in intents:
             yield Violation("S12", f"a message was sent under {call.uuid}, which no intent has")
 
 
@@ -271,6 +273,12 @@ def stormed(evidence: Evidence) -> Iterator[Violation]:
     for uuid, count in counts.items():
         if uuid and count > CALLS_AT_MOST:
             yield Violation("L3", f"{count} requests went out under {uuid}")
+
+
+def broken(evidence: Evidence) -> Iterator[Violation]:
+    """What the file shows by itself: the same questions that `channels doctor --invariants` asks."""
+    for found in evidence.look():
+        yield Violation(found.name.partition("_")[0], f"{found.name}: {found.subject} {found.text}")
 
 
 def _content(call: Call) -> str:
