@@ -12,7 +12,7 @@ from channels.cards.card import ANSWER_ELEMENT, Card
 from channels.cards.patching import streaming, unstreamed
 from channels.cards.reply import reply_cards
 from channels.errors import ApiRefused, CodeKind, OutcomeUnknown, RetryLater
-from channels.logs import FRAME_DROPPED, get_logger
+from channels.logs import FRAME_DROPPED, LOOP_FAILED, get_logger
 from channels.rules.intents import Drawing
 from channels.rules.pace import gap_ms
 from channels.rules.turn import View
@@ -90,8 +90,12 @@ class LiveCard:
             if self._book.get(self._lease.turn_id, 0) is None:  # drawn at every word, it would cost more than the words
                 await self._signal.wait(0.2)
                 continue
-            cards = reply_cards(view, self._context.preferences.language)
-            if await self._send_frame(cards):
+            try:
+                sent = await self._send_frame(reply_cards(view, self._context.preferences.language))
+            except Exception:  # a disk that is full for a moment must not leave the card still until the end
+                log.exception(LOOP_FAILED, loop="live", turn_id=self._lease.turn_id)
+                sent = await self._ending.wait(LOOK_AGAIN_S)
+            if sent:
                 shown = view
             else:
                 await self._signal.wait(0.2)

@@ -1,6 +1,7 @@
 """Agents that break their promises: whatever they do, the turn ends, its card with it, and the session goes on."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 import pytest
@@ -141,3 +142,39 @@ async def test_an_end_that_cannot_be_committed_is_committed_as_an_error(open_hou
     house.tap.listeners.remove(failing)
     second, _ = await house.ask("again")
     house.assert_answered_once(second)
+
+
+async def test_a_disk_that_is_full_for_a_moment_does_not_end_the_live_lane(open_house: OpenHouse) -> None:
+    """The second card of a long answer is shown while the agent still works, though its first try met the full disk."""
+    go_on = asyncio.Event()
+    full = Failing("INSERT INTO inflight_cards", lambda: sqlite3.OperationalError("database or disk is full"), times=2)
+
+    async def wait() -> None:
+        house.tap.listeners.append(full)
+        await go_on.wait()
+
+    paragraphs = "\n\n".join(f"{number} " + "word " * 200 for number in range(60))
+    house = await open_house(start=False)
+    house.agents = {"demo": Waiting(wait, paragraphs)}
+    await house.start()
+    message_id = house.say("hello")
+    await house.seen(lambda: len(house.replies(message_id)) >= 2)
+    assert full.hits == 2
+    assert await house.one("SELECT count(*) FROM turns WHERE state = 'entered'") == 1
+    go_on.set()
+    await house.answered(message_id)
+
+
+class Waiting(Scripted):
+    """Calls `before`, says `text` at once, and ends when `before` has returned."""
+
+    def __init__(self, before: Callable[[], Awaitable[None]], text: str) -> None:
+        super().__init__([])
+        self._before, self._text = before, text
+
+    async def run(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
+        waiting = asyncio.ensure_future(self._before())
+        await asyncio.sleep(0)
+        yield TextDelta(self._text)
+        await waiting
+        yield DONE
