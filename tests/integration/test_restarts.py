@@ -128,6 +128,7 @@ async def test_a_disk_that_is_full_for_everything(open_house: OpenHouse) -> None
     house = await open_house(agents=SLOW)
     message_id = house.say("work 1 second")
     await house.shown(message_id)
+    await house.held("SELECT count(*) FROM turns WHERE state = 'entered'", 1)
     full = Failing("COMMIT", lambda: sqlite3.OperationalError("database or disk is full"))
     house.tap.listeners.append(full)
     refused = house.say("hello", "Bob")
