@@ -4,10 +4,17 @@ import pytest
 
 from channels.ids import EventId, TurnId, UserId
 from channels.rules.intents import reaction_lane, turn_lane
-from channels.store import snapshots
-from channels.store.transactions.resume import UUIDS_PER_CONTINUE, Continued, ContinueRequest, continue_turn
+from channels.store import routes, snapshots
+from channels.store.transactions.resume import (
+    UUIDS_PER_CONTINUE,
+    Continued,
+    ContinueRequest,
+    can_continue,
+    continue_turn,
+)
+from channels.store.transactions.retire import Retired, retire_route
 from tests.store.tables.conftest import Store
-from tests.store.tables.drive import DRAWING, admit, deliver_all, enter, finish, message, uuids
+from tests.store.tables.drive import DRAWING, admit, deliver_all, enter, finish, message, turn_of, uuids
 
 
 def interrupted(store: Store) -> TurnId:
@@ -49,3 +56,14 @@ def test_a_press_before_the_last_update_leaves_no_snapshot_behind(store: Store, 
     (card,) = store.run(snapshots.cards_of, next_turn)
     assert card.card_id is not None
     assert card.message_id is not None
+
+
+def test_without_its_route_no_button_is_offered(store: Store) -> None:
+    turn_id = interrupted(store)
+    turn = turn_of(store, turn_id)
+    assert store.run(can_continue, turn)
+    route = store.run(routes.find_route_of_session, turn.session_id)
+    assert route is not None
+    deliver_all(store, turn_lane(turn_id))
+    assert store.run(retire_route, route.key, store.now + 1, store.now) is not Retired.KEPT
+    assert not store.run(can_continue, turn)
