@@ -43,6 +43,7 @@ from channels.store.transactions.run import (
     save_progress,
     uuids_for,
 )
+from channels.store.turns import find_turn
 
 SAVE_EVERY_S = 1.0
 STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is cancelled …
@@ -124,6 +125,13 @@ class TurnRun:
             self._view = finished(self._view, Outcome.FAILED, words.error_internal)
         await self._finish(self._view)
 
+    async def end_orphan(self) -> None:
+        """An enter may have committed although its COMMIT was answered with an error: nobody runs such a turn, and
+        nobody ever may again, so it ends as interrupted."""
+        turn = await self._context.database.read(find_turn, self._lease.turn_id)
+        if turn is not None and turn.state == "entered" and turn.start_epoch == self._lease.start_epoch:
+            await self._finish(finished(self._view, Outcome.INTERRUPTED))
+
     async def _end_unentered(self) -> None:
         """It was not entered: because a stop was asked for, which ends it, or because it is not ours."""
         context = self._context
@@ -133,6 +141,8 @@ class TurnRun:
         log.info(TURN_FENCED if done is None else TURN_ENDED, turn_id=self._lease.turn_id, outcome="stopped")
         if done is not None:
             self._delivery.kick(done.lanes)
+        else:
+            await self.end_orphan()
 
     async def _prepare(self, snapshot: Snapshot | None) -> Prepared | None:
         """What the agent is given; None when the turn was ended, or the service stops, meanwhile."""

@@ -87,11 +87,18 @@ class Turns:
             await run.run(snapshot)
         except Exception:
             log.exception(LOOP_FAILED, loop="turn", turn_id=lease.turn_id)
-            await asyncio.sleep(POLL_S)  # the turn is still queued or entered: the next poll sees it
+            await asyncio.sleep(POLL_S)  # a turn that is still queued: the next poll sees it
+            await self._end_orphan(run)
         finally:
             self._runs.pop(lease.turn_id, None)
             self._tasks.pop(lease.session_id, None)
             self._context.turns.ring()
+
+    async def _end_orphan(self, run: TurnRun) -> None:
+        try:
+            await run.end_orphan()
+        except Exception:
+            log.exception(LOOP_FAILED, loop="turn.orphan")
 
 
 def _runnable(tx: Tx, context: Context, limit: int) -> list[tuple[turns.Turn, snapshots.Snapshot | None]]:

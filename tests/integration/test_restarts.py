@@ -138,3 +138,24 @@ async def test_a_disk_that_is_full_for_everything(open_house: OpenHouse) -> None
     for each in (message_id, refused):
         await house.answered(each)
         house.assert_answered_once(each)
+
+
+async def test_an_enter_that_committed_although_it_was_told_to_have_failed(house: House) -> None:
+    """Nobody runs such a turn, and nobody may again: it ends as interrupted instead of running for ever."""
+    entering = False
+
+    def told_wrong(name: str) -> None:
+        nonlocal entering
+        if name.startswith("UPDATE turns SET state = 'entered'"):
+            entering = True
+        elif name == "COMMITTED" and entering:
+            house.tap.listeners.remove(told_wrong)
+            raise sqlite3.OperationalError("disk I/O error")
+
+    house.tap.listeners.append(told_wrong)
+    message_id = house.say("hello")
+    await house.done(message_id)
+    assert await house.one("SELECT outcome FROM turns") == "interrupted"
+    assert house.ledger.reactions(message_id) == []
+    again, _ = await house.ask("hello again")
+    house.assert_answered_once(again)
