@@ -221,7 +221,7 @@ def renamed(evidence: Evidence) -> Iterator[Violation]:
         return  # the file does not know what it sent after the backup
     kept_ms = evidence.stage.now_ms() - KEPT_MS
     for call in evidence.ledger.calls():
-        if call.at_ms > kept_ms and call.kind in REPLY_KINDS and call.uuid not in intents:
+        if call.at_ms > kept_ms and call.kind in REPLY_KINDS and call.uuid and call.uuid not in intents:
             yield Violation("S12", f"a message was sent under {call.uuid}, which no intent has")
 
 

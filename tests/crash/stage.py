@@ -138,6 +138,7 @@ class Stage:
     async def back_up(self, target: Path) -> None:
         """`channels backup`: a copy of the file while the service runs."""
         while not await self.line.ask(do="backup", path=str(target)):
+            await self._calm(self._pulse())  # a boot that has just died answers nothing, and must be noticed
             await self.ready()
 
     async def put_back(self, copy: Path) -> None:
