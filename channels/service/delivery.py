@@ -112,7 +112,8 @@ class Delivery:
     async def _work(self, lane: str) -> None:
         context = self._context
         try:
-            recorded = await context.database.run(begin_next, lane, context.now())
+            unrecorded = lane in self._resting
+            recorded = await context.database.run(begin_next, lane, context.now(), unrecorded=unrecorded)
             while recorded.next is not None:
                 recorded = await self._attempt(recorded.next)
         except Exception:  # recording failed: the request goes again under its uuid, but not in a tight loop

@@ -31,7 +31,8 @@ SELECT lane FROM outbox AS mine WHERE state = 'pending' AND next_attempt_at <= :
 """
 NEXT_DUE = "SELECT min(next_attempt_at) FROM outbox WHERE state = 'pending' AND next_attempt_at > :now"
 BEGIN_ATTEMPT = """
-UPDATE outbox SET attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, :since)
+UPDATE outbox SET attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, :since),
+                  unsure = max(unsure, :unsure)
 WHERE intent_id = :intent_id AND state = 'pending'
 """
 SET_LAST = """
@@ -64,6 +65,7 @@ SELECT_SENT_IN_LANE = """
 SELECT json_extract(result, '$.message_id') FROM outbox
 WHERE lane = :lane AND state = 'done' AND op IN ('send', 'notice') ORDER BY place DESC, seq DESC LIMIT 1
 """
+DOUBT_BEGUN = "UPDATE outbox SET unsure = 1 WHERE state = 'pending' AND attempts > 0"
 DOUBT_PENDING = "UPDATE outbox SET reconcile = 1, unsure = 1 WHERE state = 'pending'"
 SUPERSEDE_DOUBTFUL = """
 UPDATE outbox SET state = 'superseded', last_error = 'the file was restored', ended_at = :now
@@ -188,9 +190,10 @@ def next_due_at(tx: Tx, now: int) -> int | None:
     return row[0] if row else None
 
 
-def begin_attempt(tx: Tx, intent_id: IntentId, since: int) -> bool:
-    """Committed before every send; `since` is kept with the first. False when the intent is no longer pending."""
-    return tx.execute(BEGIN_ATTEMPT, {"intent_id": intent_id, "since": since}) == 1
+def begin_attempt(tx: Tx, intent_id: IntentId, since: int, unsure: bool) -> bool:
+    """Committed before every send; `since` is kept with the first. `unsure`: what became of the one before was not
+    recorded. False when the intent is no longer pending."""
+    return tx.execute(BEGIN_ATTEMPT, {"intent_id": intent_id, "since": since, "unsure": int(unsure)}) == 1
 
 
 def set_last(tx: Tx, intent_id: IntentId, state: str, result: str | None, error: str | None, now: int) -> bool:
@@ -233,6 +236,11 @@ def sent_in_lane(tx: Tx, lane: str) -> MessageId | None:
 def ask_history(tx: Tx, intent_id: IntentId, error: str, now: int) -> None:
     """From now on this intent is not sent before history was asked."""
     tx.execute(SET_RECONCILE, {"intent_id": intent_id, "error": error, "now": now})
+
+
+def doubt_begun(tx: Tx) -> int:
+    """A new boot: an attempt may have been on its way when the last one died, and nobody knows what became of it."""
+    return tx.execute(DOUBT_BEGUN)
 
 
 def doubt_pending(tx: Tx, now: int) -> int:

@@ -34,7 +34,7 @@ def take_ownership(
     tx: Tx, db_uuid: str, version: str, now: int, *, replay_pending: bool = True, above: int = 0
 ) -> Ownership:
     """The boot commit: a new epoch (over `above`); queued turns and claims come along (without `replay_pending` they
-    will end as interrupted), entered turns become unknown."""
+    will end as interrupted), entered turns become unknown, attempts that were begun have an unknown outcome."""
     meta = owners.ensure_meta(tx, db_uuid, now)
     owners.raise_floor(tx, now)
     epoch = owners.raise_epoch(tx, version, now, above=above)
@@ -45,6 +45,7 @@ def take_ownership(
         deposed += turns.interrupt_queued(tx, epoch)
     requeued = turns.reown_queued(tx, epoch)
     routes.reown_claims(tx, epoch, now + CLAIM_WAIT_MS)
+    outbox.doubt_begun(tx)
     return Ownership(epoch, meta.db_uuid, meta.last_alive_at, requeued, deposed)
 
 

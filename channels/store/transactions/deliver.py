@@ -48,20 +48,21 @@ class Recorded:
     abandoned: TurnId | None = None  # this running turn must be stopped
 
 
-def begin_next(tx: Tx, lane: str, now: int) -> Recorded:
-    """Commit the next attempt of a lane, if its first pending intent is due."""
+def begin_next(tx: Tx, lane: str, now: int, *, unrecorded: bool = False) -> Recorded:
+    """Commit the next attempt of a lane, if its first pending intent is due. `unrecorded`: the result of the lane's
+    last attempt could not be written."""
     head = outbox.head_of_lane(tx, lane)
     if head is None:
         return Recorded()
     if head.next_attempt_at > now:
         return Recorded(due_at=head.next_attempt_at)
-    since = _first_attempt_at(head, now)
-    outbox.begin_attempt(tx, head.intent.intent_id, since)
+    since, unsure = _first_attempt_at(head, now), head.unsure or (unrecorded and head.attempts > 0)
+    outbox.begin_attempt(tx, head.intent.intent_id, since, unsure)
     attempt = Attempt(
         intent=head.intent,
         attempts=head.attempts + 1,
         first_attempt_at=since,
-        unsure=head.unsure,
+        unsure=unsure,
         created_at=head.created_at,
         reconcile=head.reconcile,
     )
