@@ -65,7 +65,9 @@ class Cases:
         kills = {**workload.kills, **planned}
         self.count += 1
         folder = Path(tempfile.mkdtemp(prefix="crash-"))
-        stage = Stage(self.parent, folder, kills, dict(workload.platform), dict(workload.sections), self.limit_s)
+        stage = Stage(
+            self.parent, folder, kills, dict(workload.platform), dict(workload.sections), self.limit_s, workload.away_s
+        )
         try:
             async with stage:
                 await carry_out(workload, stage)

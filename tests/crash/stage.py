@@ -78,6 +78,7 @@ class Stage:
     platform: dict[str, Any] = field(default_factory=dict)
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
     limit_s: float = LIMIT_S
+    away_s: float = 0.0  # how long the service stays away after its first death
     said: dict[str, Said] = field(default_factory=dict)
     clicks: list[Click] = field(default_factory=list)
     boots: list[Boot] = field(default_factory=list)
@@ -168,6 +169,8 @@ class Stage:
                 return
             if code == KILLED:
                 self.violations += check_acked(self)
+                if boot.number == 1:
+                    self._let_world_pass(self.away_s)
             else:
                 odd_ends += 1
                 self.violations.append(Violation("L1", f"boot {boot.number} ended by itself with code {code}"))

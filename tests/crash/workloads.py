@@ -11,18 +11,21 @@ from tests.crash.stage import Expect, Stage, Violation
 
 REPLY, CREATE, UPDATE, REACT = "im.message.reply", "cardkit.card.create", "cardkit.card.update", "im.reaction.create"
 FORGOTTEN_S = 57 * 60.0  # after this no uuid is remembered
+AWAY_S = 2 * 3600.0  # the platform remembers a uuid for an hour
 Sections = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`kills`: boots that die by themselves so that the others have something to repair."""
+    """`kills`: boots that die by themselves so that the others have something to repair. `away_s`: how long the
+    service stays away after its first death."""
 
     name: str
     run: Callable[[Stage], Awaitable[None]]
     kills: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     platform: dict[str, Any] = field(default_factory=dict)
     sections: Sections = field(default_factory=dict)
+    away_s: float = 0.0
 
 
 async def first_message(stage: Stage) -> None:
@@ -96,6 +99,10 @@ async def commands(stage: Stage) -> None:
     if not stage.has_ended(running):
         await stage.press(running, "stop")
     await stage.answered(running)
+
+
+async def one_command(stage: Stage) -> None:
+    await stage.answered(stage.say("/help", expect=Expect.NOTICE))
 
 
 async def interrupted(stage: Stage) -> None:
@@ -305,6 +312,18 @@ WORKLOADS = {
         Workload("sessions", kinds.sessions, sections={"topics": {"private": "chat", "group": "topic"}}),
         Workload(
             "access on approval", permits.approval, sections={"access": {"mode": "approval", "admins": ["u_alice"]}}
+        ),
+        Workload(
+            "back after two hours",
+            first_message,
+            kills={1: ("reply_message after_effect", 1)},
+            away_s=AWAY_S,
+        ),
+        Workload(
+            "back after two hours: a command",
+            one_command,
+            kills={1: ("COMMIT outbox.SET_LAST+outbox.PUT_SENT", 1)},
+            away_s=AWAY_S,
         ),
         Workload("poisoned message", with_poison, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),
         Workload("worn-out turn", worn_out, kills=dict.fromkeys(range(1, 7), ("turns.ENTER", 1))),
