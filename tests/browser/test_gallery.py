@@ -14,7 +14,8 @@ from tests.browser.reading import assert_nothing_raw
 
 GOLDEN = Path(__file__).parents[1] / "unit" / "cards" / "golden"
 LANGUAGES = ["zh", "en"]
-QUOTED = ["<安装>", "<install>", "**README**", "<构建>", "<build>", "<1>"]  # what people wrote, on the cards that list their messages
+# what people wrote, on the cards that list their messages
+QUOTED = ["<安装>", "<install>", "**README**", "<构建>", "<build>", "<1>"]
 
 
 @pytest_asyncio.fixture(loop_scope="session", params=LANGUAGES)
