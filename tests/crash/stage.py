@@ -105,9 +105,8 @@ class Stage:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self.boots and self.boot.alive:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.boot.pid, signal.SIGKILL)
+        if self.boots:
+            self._kill()
             await self.boot.ended
         await self.line.close()
         await self.emulator.stop()
@@ -132,9 +131,13 @@ class Stage:
         """The service is killed from outside, and stays away until `up`."""
         self._may_boot.clear()
         await self.line.ask(do="trace")
-        if self.boot.alive:
-            os.kill(self.boot.pid, signal.SIGKILL)
+        self._kill()
         await asyncio.wait({self.boot.ended})
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it may be dying by itself at this very moment
+            if self.boot.alive:
+                os.kill(self.boot.pid, signal.SIGKILL)
 
     async def back_up(self, target: Path) -> None:
         """`channels backup`: a copy of the file while the service runs."""

@@ -99,8 +99,9 @@ async def _kill_often(stage: Stage, kills: int, chance: random.Random) -> None:
             with contextlib.suppress(TimeoutError):
                 await _wait(stage, boot.ready.is_set, 20)
         await asyncio.wait({boot.ended}, timeout=chance.random() * 0.6)
-        if boot.alive:
-            os.kill(boot.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            if boot.alive:
+                os.kill(boot.pid, signal.SIGKILL)
         await asyncio.wait({boot.ended})
 
 
