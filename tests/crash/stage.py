@@ -289,10 +289,11 @@ class Stage:
     async def finish(self) -> None:
         """Until it is quiet; then the service goes down cleanly (or is killed over it, and comes back once more), so
         that its file can be read."""
-        while await self.quiet() and await self._stop_boot() == KILLED:
+        await self.quiet()
+        while await self._stop_boot() == KILLED:
             self._closing = False
             self._tasks.append(asyncio.create_task(self._keep_booting()))
-            await self.ready()
+            await self.quiet()
 
     async def _stop_boot(self) -> int | None:
         """The exit code of the latest boot after it was told to stop."""
@@ -303,6 +304,8 @@ class Stage:
                 code = await asyncio.shield(self.boot.ended)
         except TimeoutError:
             self.violations.append(Violation("L1", "the service did not stop"))
+            self._kill()
+            await self.boot.ended
             return None
         if code == KILLED:
             self.violations += check_acked(self)
