@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from channels.ids import SessionId, TurnId, UserId
 from channels.rules.agent_event import AgentEvent
@@ -30,6 +30,48 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class PermissionOption:
+    """One answer that the agent offers. `kind` is ACP's: allow_once, allow_always, reject_once, reject_always."""
+
+    option_id: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionQuestion:
+    """What an agent wants to do and may not do unasked. `kind` is that of the tool (see `ToolCalled`), `arguments` the
+    command or the arguments as text, `diff` the change in unified form, `paths` the files it touches. `options` may be
+    empty: then only yes and no can be said."""
+
+    tool_id: str
+    title: str
+    kind: str
+    arguments: str = ""
+    diff: str = ""
+    paths: tuple[str, ...] = ()
+    options: tuple[PermissionOption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionAnswer:
+    """What was decided. `option_id` is the chosen one of the agent's own options, "" where it offered none. `why`:
+    allowed (by a person), policy (of the settings, either way), denied (by a person), no_code_write, timeout, ended
+    (the turn has ended or the service is going down)."""
+
+    allowed: bool
+    option_id: str = ""
+    why: str = "allowed"
+
+
+class Gate(Protocol):
+    """Decides for one running turn what its agent may do. Never raises but CancelledError; an answer may take minutes,
+    because a person gives it."""
+
+    async def ask(self, question: PermissionQuestion) -> PermissionAnswer: ...
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRequest:
     """One run: the question, what was said before, and on whose behalf. `text` is Markdown; quotes and forwards in it
     are block quotes under a heading of their own."""
@@ -43,6 +85,8 @@ class TurnRequest:
     language: str = "en"
     continues: bool = False  # the last answer in `history` was cut off: go on from where it stops
     attachments: tuple[Attachment, ...] = ()
+    gate: Gate | None = None  # None: whatever would need asking is refused
+    reference: str = ""  # the agent's own id of the session, from an earlier `SessionOpened`
 
 
 class Agent(Protocol):
@@ -62,3 +106,26 @@ class Agent(Protocol):
     def help_text(self, language: str) -> str: ...
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFigure:
+    """One process group of an agent. `session_id` is empty where sessions share it; `idle_ms` is 0 while it works."""
+
+    agent: str
+    session_id: str
+    pid: int
+    memory_bytes: int
+    idle_ms: int
+
+
+@runtime_checkable
+class KeepsProcesses(Protocol):
+    """What an agent offers besides when it keeps processes for sessions. `leave`: this session is over for the agent (a
+    /new, another agent, an archived session); what was kept for it may go. `waiting` counts turns without a place."""
+
+    async def leave(self, session_id: SessionId) -> None: ...
+
+    def processes(self) -> tuple[ProcessFigure, ...]: ...
+
+    def waiting(self) -> int: ...

@@ -14,7 +14,14 @@ REASONING_BYTES = 2_600
 TOOLS_BYTES = 2_600
 PLAN_BYTES = 1_400
 
-TOOL_MARKS = {ToolStatus.PENDING: "◌", ToolStatus.RUNNING: "▸", ToolStatus.DONE: "✓", ToolStatus.FAILED: "✗"}
+TOOL_MARKS = {
+    ToolStatus.PENDING: "◌",
+    ToolStatus.RUNNING: "▸",
+    ToolStatus.ASKING: "?",
+    ToolStatus.DENIED: "⊘",
+    ToolStatus.DONE: "✓",
+    ToolStatus.FAILED: "✗",
+}
 PLAN_MARKS = {"completed": "☑", "in_progress": "▸", "pending": "☐"}
 
 

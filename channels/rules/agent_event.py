@@ -21,6 +21,8 @@ class Outcome(StrEnum):
 class ToolStatus(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
+    ASKING = "asking"  # a person is asked whether it may run
+    DENIED = "denied"
     DONE = "done"
     FAILED = "failed"
 
@@ -37,12 +39,14 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """A tool starts. `kind` is ACP's: read, edit, delete, move, search, execute, think, fetch, other."""
+    """A tool starts. `kind` is ACP's: read, edit, delete, move, search, execute, think, fetch, other. `diff` is the
+    change that it means to make, in unified form."""
 
     tool_id: str
     title: str
     kind: str = "other"
     arguments: str = ""
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class ToolUpdated:
     tool_id: str
     status: ToolStatus
     output: str = ""
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +74,45 @@ class UsageReported:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelReported:
+    """The model that answers, as the agent names it."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened:
+    """The agent's own id of this session. It is kept with the session and handed back with every later turn."""
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlotAwaited:
+    """The agent cannot start yet: `ahead` others are before this turn; 0: it starts now."""
+
+    ahead: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
-    """The last event. `error` is a sentence fit for the person, given when the outcome is FAILED."""
+    """The last event. `error` is a sentence fit for the person, given when the outcome is FAILED. `lost_session`: the
+    agent could not load its old session, whose id stays; the person may start a fresh one."""
 
     outcome: Outcome
     error: str = ""
+    lost_session: bool = False
 
 
-AgentEvent = ReasoningDelta | TextDelta | ToolCalled | ToolUpdated | PlanUpdated | UsageReported | Ended
+AgentEvent = (
+    ReasoningDelta
+    | TextDelta
+    | ToolCalled
+    | ToolUpdated
+    | PlanUpdated
+    | UsageReported
+    | ModelReported
+    | SessionOpened
+    | SlotAwaited
+    | Ended
+)

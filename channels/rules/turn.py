@@ -18,9 +18,12 @@ from typing import assert_never
 from channels.rules.agent_event import (
     AgentEvent,
     Ended,
+    ModelReported,
     Outcome,
     PlanUpdated,
     ReasoningDelta,
+    SessionOpened,
+    SlotAwaited,
     TextDelta,
     ToolCalled,
     ToolStatus,
@@ -49,6 +52,7 @@ class Phase(StrEnum):
 
 
 RUNNING = frozenset({Phase.WAITING, Phase.THINKING, Phase.REPLYING})
+UNREPORTED = frozenset({ToolStatus.PENDING, ToolStatus.RUNNING, ToolStatus.ASKING})
 
 PHASE_OF_OUTCOME: dict[Outcome, Phase] = {
     Outcome.COMPLETED: Phase.DONE,
@@ -67,6 +71,7 @@ class Tool:
     arguments: str = ""
     status: ToolStatus = ToolStatus.RUNNING
     output: str = ""
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,9 @@ class View:
     error: str = ""
     stopping: bool = False
     unread: tuple[str, ...] = ()  # what of the question could not be read, and why
+    model: str = ""
+    ahead: int = 0  # so many others get a place at the agent before this turn
+    lost_session: bool = False  # the agent could not load its old session
 
 
 def advance(view: View, event: AgentEvent) -> View:
@@ -95,17 +103,24 @@ def advance(view: View, event: AgentEvent) -> View:
             return replace(view, answer=view.answer + text, phase=Phase.REPLYING if text else view.phase)
         case ReasoningDelta(text):
             return replace(view, reasoning=view.reasoning + text)
-        case ToolCalled(tool_id, title, kind, arguments):
+        case ToolCalled(tool_id, title, kind, arguments, diff):
             others = tuple(tool for tool in view.tools if tool.tool_id != tool_id)
-            return replace(view, tools=(*others, Tool(tool_id, title, kind, arguments)))
-        case ToolUpdated(tool_id, status, output):
-            return replace(view, tools=tuple(_updated(tool, tool_id, status, output) for tool in view.tools))
+            return replace(view, tools=(*others, Tool(tool_id, title, kind, arguments, diff=diff)))
+        case ToolUpdated():
+            return replace(view, tools=tuple(_updated(tool, event) for tool in view.tools))
         case PlanUpdated(entries):
             return replace(view, plan=entries)
         case UsageReported():
             return replace(view, usage=event)
-        case Ended(outcome, error):
-            return finished(view, outcome, error)
+        case ModelReported(model):
+            return replace(view, model=model)
+        case SlotAwaited(ahead):
+            phase = Phase.WAITING if ahead else Phase.THINKING
+            return replace(view, ahead=ahead, phase=view.phase if view.answer else phase)
+        case SessionOpened():
+            return view
+        case Ended(outcome, error, lost_session):
+            return replace(finished(view, outcome, error), lost_session=lost_session)
         case _:
             assert_never(event)
 
@@ -118,14 +133,11 @@ def joined_prefix(text: str) -> str:
 
 def finished(view: View, outcome: Outcome, error: str = "") -> View:
     """The view of a turn that has ended; tools that never reported back are shown as failed."""
-    tools = tuple(
-        replace(tool, status=ToolStatus.FAILED) if tool.status in (ToolStatus.PENDING, ToolStatus.RUNNING) else tool
-        for tool in view.tools
-    )
+    tools = tuple(replace(tool, status=ToolStatus.FAILED) if tool.status in UNREPORTED else tool for tool in view.tools)
     return replace(view, phase=PHASE_OF_OUTCOME[outcome], outcome=outcome, error=error, tools=tools)
 
 
-def _updated(tool: Tool, tool_id: str, status: ToolStatus, output: str) -> Tool:
-    if tool.tool_id != tool_id:
+def _updated(tool: Tool, event: ToolUpdated) -> Tool:
+    if tool.tool_id != event.tool_id:
         return tool
-    return replace(tool, status=status, output=output or tool.output)
+    return replace(tool, status=event.status, output=event.output or tool.output, diff=event.diff or tool.diff)
