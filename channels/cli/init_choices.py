@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from channels.config import Secret, resolve_secret
+from channels.config import PLACEHOLDER, Secret, resolve_secret
 from channels.config.references import HOW_TO_WRITE, parse_reference
 from channels.errors import ConfigError
 
 APP_ID = re.compile(r"cli_[A-Za-z0-9_]{1,60}")
 SECRET = re.compile(r"[!-~]{1,200}")
-_PLACEHOLDER = "cli_your_app_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def read_present(config: Path) -> Present:
         raise ConfigError(str(config), f"is not valid TOML: {error}; mend it first") from None
     said = {key: str(value) for key, value in feishu.items()} if isinstance(feishu, dict) else {}
     app_id = said.get("app_id", "")
-    app_id = "" if app_id == _PLACEHOLDER else app_id
+    app_id = "" if app_id == PLACEHOLDER else app_id
     return Present(text, app_id, said.get("domain", ""), said.get("app_secret", "") if app_id else "")
 
 

@@ -10,6 +10,7 @@ from channels.config.keys import check_secrets
 from channels.config.loading import CONFIG_VARIABLE, build_settings, load_settings
 from channels.config.references import Reference, Secret, SecretSource, resolve_address, resolve_secret
 from channels.config.settings import (
+    PLACEHOLDER,
     DemoAgentSettings,
     OpenAiAgentSettings,
     Settings,
@@ -17,6 +18,7 @@ from channels.config.settings import (
 
 __all__ = [
     "CONFIG_VARIABLE",
+    "PLACEHOLDER",
     "DemoAgentSettings",
     "OpenAiAgentSettings",
     "Reference",

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -26,6 +27,7 @@ from channels.rules.pace import FRAME_GAPS_MS
 
 UNIX_SOCKET_PATH_BYTES = 107  # sun_path of Linux, without its closing zero
 AGENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+PLACEHOLDER = "cli_your_app_id"  # what config/example.toml has in the place of an app's id
 
 
 def _fault(text: str) -> PydanticCustomError:
@@ -69,6 +71,12 @@ def _read_domain(value: Any) -> str:
         raise _fault('must be "feishu", "lark" or an address such as "http://127.0.0.1:8800"') from None
 
 
+def _check_app_id(value: str) -> str:
+    if value == PLACEHOLDER:
+        raise _fault("is still the example's: put your own app's id there (`channels init` does it for you)")
+    return value
+
+
 def _read_proxy(value: Any, info: ValidationInfo) -> str | SecretSource:
     if isinstance(value, Reference | Secret):
         return value
@@ -86,6 +94,7 @@ def _read_public_url(value: Any) -> str:
     return _read_address(value)
 
 
+AppId = Annotated[str, Field(min_length=1), AfterValidator(_check_app_id)]
 SecretSetting = Annotated[Reference | Secret, BeforeValidator(_read_secret)]
 PathSetting = Annotated[Path, BeforeValidator(_read_path)]
 Address = Annotated[str, BeforeValidator(_read_address)]
@@ -103,7 +112,7 @@ class _Section(BaseModel):
 
 
 class FeishuSettings(_Section):
-    app_id: Annotated[str, Field(min_length=1)]
+    app_id: AppId
     app_secret: SecretSetting
     domain: Domain = "feishu"
     proxy: Proxy = ""

@@ -19,6 +19,7 @@ from aiohttp import web
 
 from channels import logs
 from channels.errors import ConfigError, Refused, RetryLater
+from channels.web.http_log import http_log
 from channels.web.socket_file import SocketFile
 
 Operation = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -42,7 +43,7 @@ class ControlServer:
         listener = self._file.open()
         app = web.Application(client_max_size=BODY_LIMIT_BYTES)
         app.router.add_post("/v1/{operation}", self._handle)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSE_LIMIT_S)
+        self._runner = web.AppRunner(app, access_log=None, logger=http_log("control"), shutdown_timeout=_CLOSE_LIMIT_S)
         await self._runner.setup()
         await web.SockSite(self._runner, listener).start()
         log.info(logs.CONTROL_OPENED, path=str(self._file.path))
@@ -61,7 +62,7 @@ class ControlServer:
             known = ", ".join(sorted(self._operations))
             return _fault(404, "unknown_operation", f"there is no operation {name!r}; there are: {known}")
         try:
-            return web.json_response(await operation(_arguments(await request.text())))
+            return web.json_response(await operation(_arguments(await _text_of(request))))
         except web.HTTPRequestEntityTooLarge:
             return _fault(413, "input_too_large", f"at most {BODY_LIMIT_BYTES} bytes")
         except (ValueError, ConfigError) as error:
@@ -73,6 +74,14 @@ class ControlServer:
         except Exception:  # the head of one request: a defect here must not take the others with it
             log.exception(logs.CONTROL_FAILED, operation=name)
             return _fault(500, "internal", "something went wrong inside the service; its log has the details")
+
+
+async def _text_of(request: web.Request) -> str:
+    """The body. Raises ValueError for bytes that are no text in the character set that the request names."""
+    try:
+        return await request.text()
+    except LookupError:
+        raise ValueError(f"there is no character set {(request.charset or '')[:40]!r}: send UTF-8") from None
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from channels import logs
 from channels.errors import ConfigError
+from channels.web.http_log import http_log
 from channels.web.metrics import CONTENT_TYPE, Metrics
 from channels.web.operations import Health, Operations
 
@@ -33,7 +34,7 @@ class WebServer:
 
     async def start(self) -> None:
         """Listen. Raises ConfigError when the port is taken or the address is not this machine's."""
-        runner = web.AppRunner(self._app(), access_log=None, shutdown_timeout=_CLOSE_LIMIT_S)
+        runner = web.AppRunner(self._app(), access_log=None, logger=http_log("web"), shutdown_timeout=_CLOSE_LIMIT_S)
         await runner.setup()
         try:
             await web.TCPSite(runner, self._host, self._port).start()

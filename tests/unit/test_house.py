@@ -13,7 +13,7 @@ import pytest
 from pydantic_core import PydanticUndefined
 
 from channels.config.keys import known_keys
-from channels.config.settings import AGENT_KINDS, Settings
+from channels.config.settings import AGENT_KINDS, PLACEHOLDER, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANNELS = ROOT / "channels"
@@ -174,6 +174,9 @@ class TestExample:
         written = {key for key, _line in example_lines()}
         assert sorted(set(known_keys()) - written) == [], "missing in config/example.toml"
         assert sorted(written - set(known_keys())) == [], "in config/example.toml, but unknown to the settings"
+
+    def test_its_app_id_is_the_one_that_is_refused(self) -> None:
+        assert tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))["feishu"]["app_id"] == PLACEHOLDER
 
     def test_a_comment_stands_above_every_key(self) -> None:
         lines = EXAMPLE.read_text(encoding="utf-8").splitlines()

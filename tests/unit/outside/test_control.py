@@ -134,6 +134,20 @@ async def test_only_objects_are_taken(path: Path, body: bytes) -> None:
 
 
 @pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("charset", "body"), [("nonsense", b"{}"), ("utf-8", b'{"a": "\xff"}'), ("x" * 500, b"{}"), ("base64", b"{}")]
+)
+async def test_a_body_that_is_no_text_is_invalid_input(path: Path, charset: str, body: bytes) -> None:
+    head = (
+        f"POST /v1/echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n"
+        f"Content-Type: application/json; charset={charset}\r\n\r\n"
+    )
+    answer = await raw(path, head.encode() + body)
+    assert answer.startswith(b"HTTP/1.1 400"), answer
+    assert b'"code": "invalid_input"' in answer
+
+
+@pytest.mark.usefixtures("server")
 async def test_a_body_has_a_limit(path: Path) -> None:
     with pytest.raises(Refused) as caught:
         await call(path, "echo", {"text": "x" * BODY_LIMIT_BYTES})

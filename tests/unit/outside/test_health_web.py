@@ -96,6 +96,29 @@ async def test_there_is_nothing_else(server: WebServer) -> None:
     assert (await get(server, "/"))[0] == 404
 
 
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        b"GET /healthz HTTP/1.1\r\n\r\n",
+        b"NONSENSE\r\n\r\n",
+        b"GET http://[::1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # somebody speaks TLS
+    ],
+)
+async def test_what_is_no_request_gets_its_answer_and_no_traceback(
+    server: WebServer, request_text: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+    writer.write(request_text)
+    answer = await asyncio.wait_for(reader.readline(), 5)
+    writer.close()
+    await writer.wait_closed()
+    assert b" 400 " in answer
+    assert [record.message for record in caplog.records if record.exc_info] == []
+    assert (await get(server, "/healthz"))[0] == 200
+
+
 async def test_a_port_in_use_is_named(server: WebServer, service: Service) -> None:
     port = int(server.url.rpartition(":")[2])
     second = WebServer(service, "127.0.0.1", port)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from channels.config import Reference, Secret, build_settings, load_settings
+from channels.config import PLACEHOLDER, Reference, Secret, build_settings, load_settings
 from channels.config.keys import environment_name, known_keys, nearest
 from channels.errors import ConfigError
 
@@ -67,6 +67,7 @@ def test_settings_never_change() -> None:
         ({"cards": {"frame_gaps_ms": [0, -1]}}, "cards.frame_gaps_ms", "is -1 (a number)"),
         ({"connection": {"ack_limit_s": 3}}, "connection.ack_limit_s", "must be less than 3"),
         ({"feishu": {"app_id": ""}}, "feishu.app_id", "not empty"),
+        ({"feishu": {"app_id": PLACEHOLDER}}, "feishu.app_id", "still the example's"),
         ({"feishu": {"domain": "feishuu"}}, "feishu.domain", '"feishu", "lark" or an address'),
         ({"feishu": {"proxy": "squid:3128"}}, "feishu.proxy", "must be an address"),
         ({"store": {"path": 3}}, "store.path", "must be a path"),
