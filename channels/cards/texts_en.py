@@ -175,6 +175,8 @@ EN = Texts(
     queue_full_title="Too many messages waiting",
     queue_full="{count} messages are already waiting here, so this one was not taken. Please send it later.",
     error_folder="The working folder could not be made. Please ask an admin to look at disk space and permissions.",
+    error_shut_out="You may no longer use this bot, so this question was not answered, nor passed on to the agent. "
+    "An admin can let you in again; then please ask once more.",
     command_sessions="your conversations here",
     command_resume="go back to an earlier conversation, e.g. /resume 2",
     command_cd="show or change the working folder, e.g. /cd src",

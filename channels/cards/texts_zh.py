@@ -175,6 +175,7 @@ ZH = Texts(
     queue_full_title="排队的消息太多",
     queue_full="这里已有 {count} 条消息在等待，这条没有收下。请等它们处理完再发。",
     error_folder="无法准备工作目录。请联系管理员检查磁盘空间和权限。",
+    error_shut_out="你已不能使用这个机器人，所以这个问题没有回答，也没有交给智能体。管理员重新放行后，请再问一次。",
     command_sessions="列出你在这里的对话",
     command_resume="回到以前的对话，例如 /resume 2",
     command_cd="查看或切换工作目录，例如 /cd src",

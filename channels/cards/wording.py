@@ -106,6 +106,7 @@ class Texts:
     error_shutdown: str
     error_storage: str
     error_folder: str
+    error_shut_out: str
 
     # Commands
     help_title: str

@@ -37,6 +37,7 @@ from channels.store.transactions.run import (
     Finish,
     Lease,
     Notice,
+    ShutOut,
     enter_turn,
     finish_if_stopped,
     finish_turn,
@@ -112,9 +113,14 @@ class TurnRun:
             return
         self._prepared = prepared
         files = [{"kind": one.kind, "name": one.name, "path": str(one.path or "")} for one in prepared.attachments]
-        entered = await context.database.run(enter_turn, self._lease, prepared.text, context.now(), files)
+        policy = context.policy.access
+        entered = await context.database.run(enter_turn, self._lease, prepared.text, context.now(), files, policy)
         if entered is None:
             await self._end_unentered()
+            return
+        if isinstance(entered, ShutOut):
+            self._take_prefix(snapshot)
+            await self._finish(finished(self._view, Outcome.FAILED, texts(context.preferences.language).error_shut_out))
             return
         log.info(TURN_ENTERED, turn_id=self._lease.turn_id, session_id=self._lease.session_id)
         try:
@@ -169,10 +175,8 @@ class TurnRun:
         if self._folder_lacks:
             self._view = finished(self._view, Outcome.FAILED, texts(context.preferences.language).error_folder)
             return
-        kept = json.loads(entered.snapshot.message or "{}")
-        self._prefix = joined_prefix(str(kept.get("prefix", "")))  # an earlier turn's words stay in front
-        self._continues = bool(kept.get("continues"))
-        self._agent, self._view = agent, replace(self._view, agent=agent.name, answer=self._prefix)
+        self._take_prefix(entered.snapshot)
+        self._agent, self._view = agent, replace(self._view, agent=agent.name)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
         live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
@@ -189,6 +193,13 @@ class TurnRun:
             self._pump.cancel()
             await live.close()
         self._view = replace(self._view, duration_ms=int((context.clock.monotonic() - started) * 1000))
+
+    def _take_prefix(self, snapshot: Snapshot | None) -> None:
+        """An earlier turn's words stay in front."""
+        kept = json.loads((snapshot.message if snapshot else None) or "{}")
+        self._prefix = joined_prefix(str(kept.get("prefix", "")))
+        self._continues = bool(kept.get("continues"))
+        self._view = replace(self._view, answer=self._prefix)
 
     def _request(self, entered: Entered) -> TurnRequest:
         return TurnRequest(

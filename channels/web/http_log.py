@@ -1,4 +1,4 @@
-"""What aiohttp's HTTP machinery logs, without what peers do wrong: a request that is none gets its 400 and no traceback.
+"""What aiohttp's HTTP machinery logs, without what peers do wrong: what is no request gets its 400 and no traceback.
 
 Anybody who reaches the port could fill the log otherwise (tests/unit/outside/test_health_web.py).
 """

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 
 from channels.ids import CardId, MessageId, OwnerEpoch, SendUuid, SessionId, StartEpoch, TurnId, UserId
 from channels.rules import intents
+from channels.rules.access import AccessPolicy, Outside
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
 from channels.store import inbox, outbox, sessions, snapshots, turns
+from channels.store.transactions.access import Person, look_up_standing
 from channels.store.transactions.admit import FIRST_SEQUENCES
 from channels.store.tx import Tx
 
 TOLD = frozenset({"completed", "max_tokens", "failed"})  # outcomes that a long turn tells its person about
+ASKED = frozenset({"message", "continue"})  # causes that a person brought about
+LOST = frozenset({"revoked", "expired"})  # why somebody is outside who was let in before
 HISTORY_LIMIT = 200  # messages handed to the agent at most; it cuts further to its own budget
 
 
@@ -49,6 +53,11 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
+class ShutOut:
+    """It stays queued, and must end unanswered: who asked may not chat any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """What is said to the person once the answer is there."""
 
@@ -79,12 +88,24 @@ def uuids_for(cards: int) -> int:
     return 2 * cards + 2
 
 
-def enter_turn(tx: Tx, lease: Lease, text: str, now: int, files: Sequence[Mapping[str, object]] = ()) -> Entered | None:
-    """queued → entered and `user/message` in the log, or None: someone newer owns it, or a stop was asked for."""
+def enter_turn(
+    tx: Tx,
+    lease: Lease,
+    text: str,
+    now: int,
+    files: Sequence[Mapping[str, object]] = (),
+    policy: AccessPolicy | None = None,
+) -> Entered | ShutOut | None:
+    """queued → entered and `user/message` in the log, or None: someone newer owns it, or a stop was asked for.
+
+    With a `policy`, whoever lost the right to chat while the question waited is shut out; nothing is written then.
+    """
     snapshot = snapshots.find_snapshot(tx, lease.turn_id)
     session = sessions.find_session(tx, lease.session_id)
     if snapshot is None or session is None:
         return None
+    if policy is not None and _is_shut_out(tx, lease.turn_id, policy, now):
+        return ShutOut()
     if not turns.enter_turn(tx, lease.turn_id, lease.start_epoch, lease.owner_epoch, now):
         return None
     history = tuple(sessions.read_said(tx, lease.session_id, HISTORY_LIMIT))
@@ -94,6 +115,16 @@ def enter_turn(tx: Tx, lease: Lease, text: str, now: int, files: Sequence[Mappin
     turn = turns.find_turn(tx, lease.turn_id)
     waited = turns.has_waited(tx, lease.turn_id) or (turn is not None and turn.cause == "continue")
     return Entered(lease, snapshot, session, history, waited, _open_cards(tx, lease.turn_id))
+
+
+def _is_shut_out(tx: Tx, turn_id: TurnId, policy: AccessPolicy, now: int) -> bool:
+    """Whether this person was let in, asked, and has lost it again. Whom an admin has launched a topic for need not
+    have been let in; and the last message of a grant was counted when it was asked."""
+    turn = turns.find_turn(tx, turn_id)
+    if turn is None or not turn.sender_user_id or turn.cause not in ASKED:
+        return False
+    found = look_up_standing(tx, Person(turn.sender_user_id), policy, now)
+    return isinstance(found, Outside) and found.why in LOST
 
 
 def save_progress(tx: Tx, lease: Lease, text: str, log: Sequence[tuple[str, dict[str, object]]], now: int) -> bool:
