@@ -19,8 +19,9 @@ from tests.crash.points import all_points
 from tests.crash.workloads import WORKLOADS
 
 SLOW_S = 8.0
-TRIES = 4  # placements of one point, before it counts as never killed at
+TRIES = 10  # placements of one point, before it counts as never killed at
 AT_MOST_EACH = 12  # kills at one point of one workload in the full size
+TOLD_EVERY = 500  # cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,15 @@ class Place:
     nth: int
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workload with its kills; `place`: where K1 kills in it."""
+
+    workload: str
+    kills: dict[int, tuple[str, int]]
+    place: Place | None = None
+
+
 @dataclass
 class Campaign:
     """One campaign. `say` is told one line for each step."""
@@ -73,7 +83,7 @@ class Campaign:
 
     async def record(self) -> None:
         """Find every point that every workload passes."""
-        results = await self._run_all((name, {}) for name in self.size.workloads)
+        results = await self._run_all((Case(name, {}) for name in self.size.workloads), keep_points=True)
         found: defaultdict[str, list[Place]] = defaultdict(list)
         for result in results:
             for boot, names in enumerate(result.passed, start=1):
@@ -120,10 +130,10 @@ class Campaign:
         self.say(f"K2: {len(results)} cases, {sum(result.reached for result in results)} of them killed twice")
         return results
 
-    def _second_kill(self, name: str, place: Place, names: tuple[str, ...]) -> tuple[str, dict[int, tuple[str, int]]]:
+    def _second_kill(self, name: str, place: Place, names: tuple[str, ...]) -> Case:
         at = self.random.randrange(len(names))
         nth = names[: at + 1].count(names[at])
-        return name, {place.boot: (place.point, place.nth), place.boot + 1: (names[at], nth)}
+        return Case(name, {place.boot: (place.point, place.nth), place.boot + 1: (names[at], nth)})
 
     def _everywhere(self) -> Iterator[Place]:
         for point, places in self.places.items():
@@ -135,29 +145,36 @@ class Campaign:
                 yield from self.random.sample(some, min(each, len(some)))
 
     async def _kill_at(self, chosen: Iterable[Place]) -> list[Result]:
-        places = list(chosen)
-        results = await self._run_all((place.workload, {place.boot: (place.point, place.nth)}) for place in places)
-        for place, result in zip(places, results, strict=False):
-            if not result.reached:
-                self.missed.append(place)
-            elif len(result.passed) > place.boot and result.passed[place.boot]:
-                self.recoveries[place.workload].append((place, result.passed[place.boot]))
-        return results
+        return await self._run_all(Case(each.workload, {each.boot: (each.point, each.nth)}, each) for each in chosen)
 
-    async def _run_all(self, cases: Iterable[tuple[str, dict[int, tuple[str, int]]]]) -> list[Result]:
+    async def _run_all(self, cases: Iterable[Case], *, keep_points: bool = False) -> list[Result]:
         """Some at a time; the results in the order of the cases, those that the time no longer allowed left out."""
         gate = asyncio.Semaphore(self.jobs)
 
-        async def run(name: str, kills: dict[int, tuple[str, int]]) -> Result | None:
+        async def run(case: Case) -> Result | None:
             async with gate:
                 if time.monotonic() > self.deadline_s:
                     return None
-                result = await self.cases.run(WORKLOADS[name], kills)
-                if result.seconds > SLOW_S:
-                    self.say(f"slow: {result.seconds:.1f} s {name} {kills} [{self.cases.count}]")
-                for violation in result.violations:
-                    self.say(f"VIOLATION {violation.rule} {name} {result.planned}: {violation.text} [{result.kept}]")
-                return result
+                result = await self.cases.run(WORKLOADS[case.workload], case.kills)
+                self._tell(result)
+                if case.place is not None:
+                    self._note_recovery(case.place, result)
+                return result if keep_points else result.slim()
 
-        results = await asyncio.gather(*(run(name, kills) for name, kills in cases))
+        results = await asyncio.gather(*map(run, cases))
         return [result for result in results if result is not None]
+
+    def _tell(self, result: Result) -> None:
+        if result.seconds > SLOW_S:
+            self.say(f"slow: {result.seconds:.1f} s {result.workload} {result.planned} [{self.cases.count}]")
+        for violation in result.violations:
+            self.say(f"VIOLATION {violation.rule} {result.workload} {result.planned}: {violation.text} [{result.kept}]")
+        if len(self.cases.results) % TOLD_EVERY == 0:
+            self.say(f"{len(self.cases.results)} cases")
+
+    def _note_recovery(self, place: Place, result: Result) -> None:
+        """What the boot after the kill passes is where a second kill may come."""
+        if not result.reached:
+            self.missed.append(place)
+        elif len(result.passed) > place.boot and result.passed[place.boot]:
+            self.recoveries[place.workload].append((place, result.passed[place.boot]))

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ Kills = Mapping[int, tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`died_at`: the points at which boots were killed, in order; `passed`: the points of every boot."""
+    """`died_at`: the points at which boots were killed, in order; `passed`: the points of every boot (`slim` leaves
+    them out: a long campaign has many cases)."""
 
     workload: str
     kills: dict[int, tuple[str, int]]
@@ -37,6 +38,9 @@ class Result:
     def reached(self) -> bool:
         """Whether every planned kill happened."""
         return all(point in self.died_at for point, _ in self.planned.values())
+
+    def slim(self) -> "Result":
+        return replace(self, passed=())
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -70,22 +74,25 @@ class Cases:
         )
         try:
             async with stage:
-                await carry_out(workload, stage)
-                violations = tuple(check(stage))
+                try:
+                    await carry_out(workload, stage)
+                    violations = tuple(check(stage))
+                except Exception as error:  # one case that cannot be led to its end must not end a campaign of hours
+                    violations = (*stage.violations, Violation("harness", f"{type(error).__name__}: {error}"))
                 result = Result(
                     workload.name,
                     kills,
                     dict(planned),
                     tuple(boot.kill[0] for boot in stage.boots if boot.code == KILLED and boot.kill),
-                    tuple(tuple(stage.passed(boot.number)) for boot in stage.boots),
+                    tuple(stage.passed(boot.number) for boot in stage.boots),
                     violations,
-                    count_sometimes(stage),
+                    count_sometimes(stage) if stage.file.exists() else Counter(),
                     time.monotonic() - started,
                     self._keep(folder, stage) if violations else "",
                 )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        self.results.append(result)
+        self.results.append(result.slim())
         return result
 
     def _keep(self, folder: Path, stage: Stage) -> str:

@@ -1,6 +1,7 @@
 """The record of a campaign: JSON that is never overwritten, and a table for people."""
 
 import json
+import resource
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ class Record:
             "size": size,
             "seed": campaign.seed,
             "seconds": round(seconds, 1),
+            "campaign_rss_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
             "workloads": list(campaign.size.workloads),
             "cases": len(results),
             "points": {"that_must_be": len(all_points()), "passed": len(campaign.places), "killed_at": len(killed)},
@@ -87,7 +89,7 @@ class Record:
             ("K3: kills, messages", f"{values['k3']['kills']}, {values['k3']['messages']}"),
             ("K3: file bytes, memory KB", f"{values['k3']['file_bytes']}, {values['k3']['rss_kb']}"),
             ("violations", len(values["violations"])),
-            ("seconds", values["seconds"]),
+            ("seconds, memory KB of the campaign", f"{values['seconds']}, {values['campaign_rss_kb']}"),
         ]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -122,10 +123,10 @@ class Stage:
     def file(self) -> Path:
         return self.folder / "channels.db"
 
-    def passed(self, number: int) -> list[str]:
+    def passed(self, number: int) -> tuple[str, ...]:
         """The points that the n-th boot has passed; empty when it was killed from outside."""
         trace = trace_path(self.folder, number)
-        return trace.read_text().splitlines() if trace.exists() else []
+        return tuple(map(sys.intern, trace.read_text().splitlines())) if trace.exists() else ()
 
     async def down(self) -> None:
         """The service is killed from outside, and stays away until `up`."""

@@ -9,6 +9,7 @@ from channels.emulator.accounts import GROUP, PLAIN
 from tests.crash import absences, kinds, permits
 from tests.crash.stage import Expect, Stage, Violation
 
+SETTINGS = "cardkit.card.settings"
 REPLY, CREATE, UPDATE, REACT = "im.message.reply", "cardkit.card.create", "cardkit.card.update", "im.reaction.create"
 FORGOTTEN_S = 57 * 60.0  # after this no uuid is remembered
 AWAY_S = 2 * 3600.0  # the platform remembers a uuid for an hour
@@ -240,7 +241,10 @@ async def odd_sequences(stage: Stage) -> None:
     """The platform says that a later update is there, that this one is, and that streaming is over."""
     stage.fault(UPDATE, "error", code=300317)
     stage.fault("cardkit.element.content", "error", code=300309)
-    await stage.answered(stage.say("steps 12"))
+    streaming = stage.say("forever and on")
+    await stage.until(lambda: stage.ledger.calls(SETTINGS) or len(stage.boots) > 1)
+    await stage.press(streaming, "stop")
+    await stage.answered(streaming)
     stage.fault(UPDATE, "error", code=200770, effect=True)
     await stage.answered(stage.say("hello", "Bob"))
 
