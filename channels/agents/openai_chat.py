@@ -47,6 +47,7 @@ class OpenAiAgent:
     def __init__(self, preset: OpenAiPreset, *, rng: Rng | None = None, retry_pause_s: float = 0.5) -> None:
         self.name = preset.name
         self.kind = "openai"
+        self.model = preset.model
         self._preset = preset
         self._rng = rng or SystemRng()
         self._retry_pause_s = retry_pause_s

@@ -129,3 +129,10 @@ class KeepsProcesses(Protocol):
     def processes(self) -> tuple[ProcessFigure, ...]: ...
 
     def waiting(self) -> int: ...
+
+
+@runtime_checkable
+class NamesModel(Protocol):
+    """What an agent offers besides when it knows before any turn which model answers; "" where it does not."""
+
+    model: str

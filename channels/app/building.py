@@ -26,6 +26,7 @@ from channels.service.claiming import Claiming
 from channels.service.clicks import Clicks
 from channels.service.commands import Commands
 from channels.service.commands_access import AccessCommands
+from channels.service.commands_agents import AgentCommands
 from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
@@ -177,8 +178,7 @@ def assemble(
     quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, context.missed.ring)
     repair = Repair(context, delivery, quarantine.may_repair)
     quarantine.tell_repair = repair.look
-    conversations = SessionCommands(context, workspaces)
-    commands = Commands(context, stopping, standing, conversations, AccessCommands(context, desk))
+    commands = make_commands(context, stopping, standing, workspaces, desk)
     dispatch = Dispatch(context, delivery, commands, Claiming(context, desk), cards.excerpt_of)
     return Parts(
         context=context,
@@ -198,6 +198,20 @@ def assemble(
     )
 
 
+def make_commands(
+    context: Context, stopping: Stopping, standing: Standing, workspaces: Workspaces, desk: AccessDesk
+) -> Commands:
+    """What people may type with a slash."""
+    return Commands(
+        context,
+        stopping,
+        standing,
+        SessionCommands(context, workspaces),
+        AgentCommands(context),
+        AccessCommands(context, desk),
+    )
+
+
 def _noting(liveness: Liveness, connected: asyncio.Event) -> Callable[[ConnectionHealth], None]:
     """Who hears of every change of the connection."""
 
@@ -213,6 +227,8 @@ def preferences_from(settings: Settings) -> Preferences:
     return Preferences(
         language=settings.ui.language,
         agent=settings.agent_name,
+        agent_private=settings.turns.agent_private,
+        agent_group=settings.turns.agent_group,
         admins=frozenset(UserId(one) for one in settings.access.admins),
         max_running=settings.turns.max_running,
         time_limit_s=settings.turns.time_limit_s,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from channels.app.agent_figures import agent_numbers, agents_at_work
 from channels.app.building import Parts
 from channels.store.transactions.boot import Report
 from channels.store.transactions.missed import MissedReport, report_missed
@@ -47,6 +48,7 @@ class Figures:
             "snapshots": report.snapshots,
             "missed": _missed(await parts.context.database.read(report_missed), parts.context.clock.wall_ms()),
             "restored": _restored(await parts.context.database.read(read_standing), parts.context.clock.wall_ms()),
+            "agents": agents_at_work(parts.context.agents),
             "commits": report.commits,
             "api_calls": dict(parts.context.feishu.counts),
         }
@@ -78,6 +80,7 @@ class Figures:
         yield Number("messages_accepted_total", parts.intake.accepted, kind="counter")
         yield Number("messages_duplicated_total", parts.intake.duplicates, kind="counter")
         yield Number("turns_running", parts.turns.running)
+        yield from agent_numbers(parts.context.agents)
         for name, count in sorted(parts.context.feishu.counts.items()):
             yield Number("api_calls_total", count, {"call": name}, kind="counter")
         if parts.standing.last_report is not None:

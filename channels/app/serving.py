@@ -26,6 +26,7 @@ from channels.logs import (
 )
 from channels.rules.retry import backoff_ms
 from channels.service.establishing import watch_claims
+from channels.service.leaving import keep_leaving
 from channels.service.overlay import overlaid_where_possible
 from channels.service.retiring import drop_stale_turns, keep_retiring
 from channels.service.upkeep import keep_beating, keep_sweeping
@@ -188,6 +189,7 @@ class Service:
             "anchor": self._anchor.run(),
             "sweep": keep_sweeping(parts.context),
             "retiring": keep_retiring(parts.context, parts.liveness),
+            "leaving": keep_leaving(parts.context),
         }
         for name, loop in loops.items():
             self._tasks[name] = asyncio.create_task(loop, name=name)

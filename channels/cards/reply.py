@@ -60,7 +60,11 @@ def phase_title(phase: Phase, words: Texts) -> str:
 def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, buttons: Sequence[Button]) -> Card:
     running, last = view.phase in RUNNING, number == len(parts) - 1
     offer = (words.interrupted_offer_above if number else words.interrupted_offer) if buttons else ""
-    notes = [*_unread(view, words), *_notes(view, words, kept=bool(parts[0].units), offer=offer)] if last else []
+    notes = (
+        [*_unread(view, words), *_about(view), *_notes(view, words, kept=bool(parts[0].units), offer=offer)]
+        if last
+        else []
+    )
     elements = _top(view, words) if number == 0 else [small(words.part.format(number=number + 1), "part")]
     if answer := clean_units(parts[number].units, words.image, unfinished=last and _is_unfinished(view)):
         elements.append(markdown(answer, ANSWER_ELEMENT))
@@ -109,6 +113,11 @@ def _unread(view: View, words: Texts) -> list[str]:
     """What of the question was not read. Markdown."""
     things = one_line("; ".join(view.unread), UNREAD_CHARACTERS)
     return [f"⚠️ {literal(words.unread_note.format(things=things))}"] if things else []
+
+
+def _about(view: View) -> list[str]:
+    """How it was answered, where that is not as people expect. Markdown."""
+    return [f"⚠️ {literal(one_line(note, UNREAD_CHARACTERS))}" for note in view.notes]
 
 
 def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:

@@ -120,6 +120,7 @@ class Texts:
     command_status: str
     command_sessions: str
     command_resume: str
+    command_agent: str
     command_cd: str
     command_usage: str
     command_whoami: str
@@ -162,6 +163,16 @@ class Texts:
     cd_done: str  # {folder}
     cd_outside: str  # {folder}
     cd_missing: str  # {folder}
+    agents_title: str
+    agents_hint: str
+    agents_here: str  # marks the one that answers in this place
+    agents_gone: str  # {agent} {other}: the conversation's own is not configured any more
+    agent_done: str  # {agent}
+    agent_chosen: str  # {agent}
+    agent_here_already: str  # {agent}
+    agent_unknown: str  # {agent} {agents}
+    agent_unknown_nearest: str  # {agent} {nearest} {agents}
+    agent_gone_note: str  # {agent} {other}: on the card of a turn
     usage_title: str
     usage_day: str
     usage_month: str

@@ -22,7 +22,9 @@ CONFIG_VARIABLE = "CHANNELS_CONFIG"  # the CLI's own: which file to read
 
 _TEXT_LISTS = frozenset({"access.admins", "chat.dm_users"})
 # keys whose value is text even when it looks like a number ("model = 4")
-_TEXT_KEYS = frozenset({"app_id", "model", "system_prompt", "host", "path", "socket", "agent", "ca_file"})
+_TEXT_KEYS = frozenset(
+    {"app_id", "model", "system_prompt", "host", "path", "socket", "agent", "agent_private", "agent_group", "ca_file"}
+)
 _PLAIN = re.compile(r"true|false|[+-]?[0-9][0-9_.]*|\[.*\]", re.DOTALL)
 # Kubernetes puts such variables into every pod when a Service is called "channels"; they are nobody's settings.
 _SERVICE_LINK = re.compile(r"CHANNELS(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT\w*|PORT(_\d+_(TCP|UDP)\w*)?)")
@@ -135,9 +137,10 @@ def _check_together(settings: Settings) -> None:
             )
     if not settings.agents:
         raise ConfigError("agents", "at least one agent is needed, for example a section [agents.demo]")
-    if settings.turns.agent and settings.turns.agent not in settings.agents:
-        known = ", ".join(settings.agents)
-        raise ConfigError("turns.agent", f'is "{settings.turns.agent}", but the agents are: {known}')
+    for key in ("agent", "agent_private", "agent_group"):
+        name = getattr(settings.turns, key)
+        if name and name not in settings.agents:
+            raise ConfigError(f"turns.{key}", f'is "{name}", but the agents are: {", ".join(settings.agents)}')
     if settings.chat.dm == "users" and not settings.chat.dm_users:
         raise ConfigError("chat.dm_users", 'is empty, but chat.dm = "users" lets only these people in')
     if len(str(settings.control_socket).encode()) > UNIX_SOCKET_PATH_BYTES:

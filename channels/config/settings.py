@@ -152,6 +152,8 @@ class TopicSettings(_Section):
 
 class TurnSettings(_Section):
     agent: str = ""
+    agent_private: str = ""
+    agent_group: str = ""
     max_running: Annotated[int, Field(ge=1, le=1000)] = 8
     queue_limit: Annotated[int, Field(ge=1, le=1000)] = 20
     time_limit_s: Seconds = 1800.0

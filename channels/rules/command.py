@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 # In the order in which /help lists them
 COMMANDS: tuple[str, ...] = (
-    *("help", "new", "stop", "status", "sessions", "resume", "cd", "usage"),
+    *("help", "new", "stop", "status", "sessions", "resume", "agent", "cd", "usage"),
     *("whoami", "userid", "groupid", "health"),
 )
 ADMIN_COMMANDS: tuple[str, ...] = ("grant", "revoke", "users", "requests")
@@ -22,6 +22,7 @@ CHINESE: dict[str, str] = {
     "状态": "status",
     "会话": "sessions",
     "恢复": "resume",
+    "智能体": "agent",
     "目录": "cd",
     "用量": "usage",
     "我是谁": "whoami",

@@ -90,6 +90,7 @@ class View:
     agent: str = ""
     error: str = ""
     stopping: bool = False
+    notes: tuple[str, ...] = ()  # sentences about how it was answered
     unread: tuple[str, ...] = ()  # what of the question could not be read, and why
     model: str = ""
     ahead: int = 0  # so many others get a place at the agent before this turn

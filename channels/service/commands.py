@@ -12,6 +12,7 @@ from channels.rules.command import ADMIN_COMMANDS, FOR_STRANGERS, SESSIONLESS, C
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.service.commands_access import AccessCommands
+from channels.service.commands_agents import AgentCommands
 from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context
 from channels.service.standing import Standing
@@ -19,6 +20,7 @@ from channels.service.stopping import Stopping
 from channels.store.transactions.admit import Decided, answer_command
 from channels.store.transactions.converse import find_stoppable, read_conversation
 from channels.store.transactions.run import NothingToStop
+from channels.store.transactions.switching import find_agent
 
 log = get_logger(__name__)
 
@@ -32,10 +34,11 @@ class Commands:
         stopping: Stopping,
         standing: Standing,
         conversations: SessionCommands,
+        choosing: AgentCommands,
         access: AccessCommands,
     ) -> None:
         self._context, self._stopping, self._standing = context, stopping, standing
-        self._conversations, self._access = conversations, access
+        self._conversations, self._choosing, self._access = conversations, choosing, access
 
     async def carry_out(self, command: Command | UnknownCommand, message: Message) -> Decided:
         """The command's effect and its answer card."""
@@ -50,10 +53,13 @@ class Commands:
                 decided = await self._answer(message, "unknown", self._unknown(typed, nearest))
             case Command("new" | "sessions" | "resume" | "cd" | "usage" as name, arguments):
                 decided = await self._conversations.carry_out(name, arguments, message)
+            case Command("agent", arguments):
+                decided = await self._choosing.carry_out(arguments, message)
             case Command(name):
                 decided = await self._answer(message, name, await self._card(name, message))
             case _:
                 assert_never(command)
+        self._context.leave(decided.left)
         log.info(COMMAND_ANSWERED, message_id=message.envelope.message_id, verdict=decided.verdict)
         return decided
 
@@ -74,7 +80,7 @@ class Commands:
         words, envelope = texts(self._language), message.envelope
         match name:
             case "help":
-                return self._help(message)
+                return await self._help(message)
             case "stop":
                 return self._notice(words.command_stop, await self._stop(message))
             case "status":
@@ -92,8 +98,9 @@ class Commands:
             case _:
                 return self._whoami(message)
 
-    def _help(self, message: Message) -> Card:
-        agent = self._context.agents[self._context.preferences.agent]
+    async def _help(self, message: Message) -> Card:
+        here = await self._context.database.read(find_agent, message)
+        agent = self._context.answering(here.session or here.chosen, message.envelope.chat_type)
         is_admin = message.envelope.sender.user_id in self._context.preferences.admins
         return help_card(self._language, agent.help_text(self._language), is_admin, agent=agent.name)
 
@@ -113,7 +120,7 @@ class Commands:
         seen = await context.database.read(read_conversation, message)
         return status_card(
             self._language,
-            agent=seen.agent or context.preferences.agent,
+            agent=context.answering(seen.agent or seen.chosen, message.envelope.chat_type).name,
             session=seen.session_id,
             running=seen.entered or "",
             queued=len(seen.queued),

@@ -13,6 +13,7 @@ from channels.service.workspaces import Found, NotFound, Workspaces
 from channels.store.sessions import Usage
 from channels.store.transactions.admit import Decided, answer_command
 from channels.store.transactions.converse import (
+    Agents,
     Answer,
     Numbered,
     change_folder,
@@ -53,8 +54,9 @@ class SessionCommands:
         fresh, in_topic, nothing = (
             self._answer(self._notice(text)) for text in (words.new_done, words.new_in_topic, words.new_nothing)
         )
-        spare, agent = SessionId(context.ids.new("session")), context.preferences.agent
-        return await context.database.run(start_anew, message, spare, agent, fresh, in_topic, nothing, context.now())
+        spare = SessionId(context.ids.new("session"))
+        agents = Agents(frozenset(context.agents), context.preferences.agent_for(message.envelope.chat_type))
+        return await context.database.run(start_anew, message, spare, agents, fresh, in_topic, nothing, context.now())
 
     async def _sessions(self, message: Message) -> Card:
         shown, earlier = await self._context.database.read(list_sessions, message, LISTED)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from channels.agents.protocol import Agent
 from channels.clock import FlooredClock, Ids, Rng
 from channels.feishu.api import FeishuApi
-from channels.ids import OwnerEpoch, SendUuid, UserId
+from channels.ids import OwnerEpoch, SendUuid, SessionId, UserId
 from channels.rules.pace import FRAME_GAPS_MS
 from channels.rules.routing import Policy
 from channels.service.signals import Signal
@@ -20,6 +20,8 @@ class Preferences:
 
     language: str = "zh"
     agent: str = "demo"
+    agent_private: str = ""  # "": as `agent`
+    agent_group: str = ""
     admins: frozenset[UserId] = frozenset()
     max_running: int = 8
     time_limit_s: float = 1800.0
@@ -33,6 +35,10 @@ class Preferences:
     worktrees: bool = False
     notify_after_s: float = 60.0  # 0: never
     route_ttl_ms: int = 0  # 0: never
+
+    def agent_for(self, chat_type: str) -> str:
+        """The agent of new conversations in such a chat, where nobody chose another."""
+        return (self.agent_private if chat_type == "p2p" else self.agent_group) or self.agent
 
 
 @dataclass(slots=True)
@@ -55,12 +61,24 @@ class Context:
     outbox: Signal = field(default_factory=Signal)
     missed: Signal = field(default_factory=Signal)
     access: Signal = field(default_factory=Signal)
+    leaving: Signal = field(default_factory=Signal)
+    left: set[SessionId] = field(default_factory=set)  # conversations went on without these sessions
 
     def now(self) -> int:
         return self.clock.now_ms()
 
     def uuids(self, count: int) -> tuple[SendUuid, ...]:
         return tuple(SendUuid(self.ids.uuid()) for _ in range(count))
+
+    def answering(self, name: str, chat_type: str) -> Agent:
+        """The agent of that name; where it is not configured any more, the one for such a chat."""
+        return self.agents.get(name) or self.agents[self.preferences.agent_for(chat_type)]
+
+    def leave(self, session_id: SessionId | None) -> None:
+        """A conversation goes on without this session: its agent is to hear of it (service.leaving)."""
+        if session_id is not None:
+            self.left.add(session_id)
+            self.leaving.ring()
 
     def identify(self, bot_open_id: str, name: str) -> None:
         """Mentions can be understood from here on."""

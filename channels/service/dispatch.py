@@ -211,10 +211,8 @@ class Dispatch:
         """Fresh ids and drawings, in case this message gets a turn."""
         context, preferences = self._context, self._context.preferences
         turn_id, envelope = TurnId(context.ids.new("turn")), message.envelope
-        view = View(turn_id, agent=preferences.agent)
-        thinking = reply_cards(view, preferences.language)[0]
-        waiting = reply_cards(View(turn_id, phase=Phase.WAITING, agent=preferences.agent), preferences.language)[0]
-        envelope = message.envelope
+        thinking = reply_cards(View(turn_id), preferences.language)[0]
+        waiting = reply_cards(View(turn_id, phase=Phase.WAITING), preferences.language)[0]
         expired = expired_card(preferences.language)
         queue_full = queue_full_card(preferences.language, context.policy.queue_limit)
         denied, asks = denied_card(preferences.language), context.policy.access.mode == "approval"
@@ -222,7 +220,8 @@ class Dispatch:
             turn_id=turn_id,
             session_id=SessionId(context.ids.new("session")),
             uuids=context.uuids(UUIDS_PER_ADMISSION),
-            agent=preferences.agent,
+            agent=preferences.agent_for(envelope.chat_type),
+            agents=frozenset(context.agents),
             cwd=workspace_path(preferences.base_dir, envelope.chat_type, envelope.chat_id, envelope.sender.user_id),
             thinking=Drawing(thinking.json, thinking.text),
             waiting=Drawing(waiting.json, waiting.text),

@@ -4,12 +4,13 @@ Nothing is ever run again here: the session log says that the agent may have don
 ended does not hold up the others, and is tried again with the next look.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
 from channels.ids import TurnId
-from channels.logs import LOOP_FAILED, TURN_ENDED, get_logger
+from channels.logs import AGENT_FAILED, LOOP_FAILED, TURN_ENDED, get_logger
 from channels.rules.agent_event import Outcome
 from channels.rules.repair import Finished, Interrupted, Stopped, classify_turn
 from channels.rules.turn import View, finished
@@ -25,6 +26,7 @@ from channels.store.tx import Tx
 
 POLL_S = 5.0
 TURNS_PER_PASS = 100
+RESUME_LIMIT_S = 10.0  # an agent that takes longer for its session may fail to go on with it
 CARDS_TO_SPARE = 20  # cards of a turn beyond those that its text fills now
 
 log = get_logger(__name__)
@@ -35,6 +37,7 @@ class Wreck:
     """What is left of an unknown turn."""
 
     turn: turns.Turn
+    agent: str
     last_text: str
     entries: tuple[sessions.LogEntry, ...]
     can_continue: bool
@@ -55,9 +58,8 @@ class Repair:
         """At boot and every few seconds, for ever."""
         while True:
             try:
-                for wreck in await self._context.database.read(_find_wrecks, TURNS_PER_PASS):
-                    if self._may_repair(wreck.turn.turn_id):
-                        await self._try_to_end(wreck)
+                wrecks = await self._context.database.read(_find_wrecks, TURNS_PER_PASS)
+                await asyncio.gather(*(self._try_to_end(one) for one in wrecks if self._may_repair(one.turn.turn_id)))
             except Exception:
                 log.exception(LOOP_FAILED, loop="repair")
             await self._looked.wait(POLL_S)
@@ -81,9 +83,12 @@ class Repair:
             case _:
                 assert_never(verdict)
         offer = (
-            outcome is Outcome.INTERRUPTED and wreck.can_continue and context.preferences.replay_interrupted == "ask"
+            outcome is Outcome.INTERRUPTED
+            and wreck.can_continue
+            and context.preferences.replay_interrupted == "ask"
+            and await self._resumes(wreck)
         )
-        view = View(turn.turn_id, answer=text, agent=context.preferences.agent)
+        view = View(turn.turn_id, answer=text, agent=wreck.agent)
         cards = draw(finished(view, outcome), context.preferences.language, offer=offer)
         partial: tuple[str, dict[str, object]] = ("assistant/message", {"text": text, "partial": True})
         said = (partial,) if text and not isinstance(verdict, Finished) else ()
@@ -95,6 +100,19 @@ class Repair:
             context.turns.ring()
             log.info(TURN_ENDED, turn_id=turn.turn_id, session_id=turn.session_id, outcome=done.outcome, repaired=True)
 
+    async def _resumes(self, wreck: Wreck) -> bool:
+        """Whether the agent can go on with the session. One that is not configured any more has a stand-in, which
+        says so."""
+        agent = self._context.agents.get(wreck.agent)
+        try:
+            async with asyncio.timeout(RESUME_LIMIT_S):
+                if agent is not None:
+                    await agent.resume(wreck.turn.session_id)
+        except Exception as error:
+            log.warning(AGENT_FAILED, agent=wreck.agent, session_id=wreck.turn.session_id, error=repr(error))
+            return False
+        return True
+
 
 def _find_wrecks(tx: Tx, limit: int) -> list[Wreck]:
     return [_wreck(tx, turn) for turn in turns.unknown_turns(tx, limit)]
@@ -103,4 +121,7 @@ def _find_wrecks(tx: Tx, limit: int) -> list[Wreck]:
 def _wreck(tx: Tx, turn: turns.Turn) -> Wreck:
     snapshot = snapshots.find_snapshot(tx, turn.turn_id)
     entries = tuple(entry for entry in sessions.read_log(tx, turn.session_id) if entry.turn_id == turn.turn_id)
-    return Wreck(turn, snapshot.last_text if snapshot else "", entries, can_continue(tx, turn))
+    session = sessions.find_session(tx, turn.session_id)
+    return Wreck(
+        turn, session.agent if session else "", snapshot.last_text if snapshot else "", entries, can_continue(tx, turn)
+    )

@@ -49,6 +49,7 @@ async def retire_routes(context: Context) -> int | None:
             continue
         if retired is not Retired.KEPT:
             count += 1
+            context.leave(route.session_id)
             log.info(ROUTE_RETIRED, key=route.key, session_id=route.session_id, how=retired.value)
     return count
 

@@ -171,7 +171,7 @@ class TurnRun:
 
     async def _run_entered(self, entered: Entered) -> None:
         context, started = self._context, self._context.clock.monotonic()
-        agent = context.agents.get(entered.session.agent) or context.agents[context.preferences.agent]
+        agent = context.answering(entered.session.agent, entered.snapshot.chat_type)
         if self._folder_lacks:
             self._view = finished(self._view, Outcome.FAILED, texts(context.preferences.language).error_folder)
             return
@@ -180,8 +180,8 @@ class TurnRun:
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
         live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
-        self._view = replace(self._view, unread=self._prepared.unread)
-        if entered.waited or self._prepared.unread:
+        self._view = replace(self._view, unread=self._prepared.unread, notes=self._notes(entered.session.agent))
+        if entered.waited or self._prepared.unread or self._view.notes:
             live.show(self._view)
         request = self._request(entered)
         self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
@@ -200,6 +200,13 @@ class TurnRun:
         self._prefix = joined_prefix(str(kept.get("prefix", "")))
         self._continues = bool(kept.get("continues"))
         self._view = replace(self._view, answer=self._prefix)
+
+    def _notes(self, chosen: str) -> tuple[str, ...]:
+        """What must be said when another agent answers than the one with which the conversation was begun."""
+        words = texts(self._context.preferences.language)
+        if self._agent is None or chosen in self._context.agents:
+            return ()
+        return (words.agent_gone_note.format(agent=chosen, other=self._agent.name),)
 
     def _request(self, entered: Entered) -> TurnRequest:
         return TurnRequest(

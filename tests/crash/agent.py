@@ -31,9 +31,9 @@ class RecordingAgent:
     """`passes` names the points of entering; `let_pass(seconds)` moves the clocks on, as a slow answer would."""
 
     def __init__(
-        self, record: Path, boot: int, passes: Callable[[str], None], let_pass: Callable[[float], None]
+        self, name: str, record: Path, boot: int, passes: Callable[[str], None], let_pass: Callable[[float], None]
     ) -> None:
-        self.name = self.kind = "demo"
+        self.name, self.kind = name, "demo"
         self._record, self._boot, self._passes, self._let_pass = record, boot, passes, let_pass
         self._turns = RunningTurns()
 

@@ -79,12 +79,12 @@ class Boot:
         reader, self._writer = await asyncio.open_unix_connection(self._job["socket"], limit=2**24)
         self._say({"hello": self._job["number"], "pid": os.getpid()})
         listening = asyncio.create_task(self._listen(reader))
-        agent = RecordingAgent(
-            self._folder / "provider.jsonl", self._job["number"], self._tap.passes, self._let_time_pass
-        )
-        ports = Ports(
-            self._clock, SystemRng(), SystemIds(), hook=self._hook, probe=self._tap.call, agents={"demo": agent}
-        )
+        record, number = self._folder / "provider.jsonl", self._job["number"]
+        agents = {
+            name: RecordingAgent(name, record, number, self._tap.passes, self._let_time_pass)
+            for name in ("demo", "coder")
+        }
+        ports = Ports(self._clock, SystemRng(), SystemIds(), hook=self._hook, probe=self._tap.call, agents=agents)
         service = Service(build_settings(self._job["settings"], self._folder), ports)
         await service.start()
         self._service = service

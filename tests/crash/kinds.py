@@ -69,6 +69,17 @@ async def sessions(stage: Stage) -> None:
     await stage.answered(stage.say("in the first again"))
 
 
+async def agents(stage: Stage) -> None:
+    """Another agent is chosen for what comes, and then in a topic."""
+    await stage.answered(stage.say("/agent", expect=Expect.NOTICE))
+    await stage.answered(stage.say("/agent coder", expect=Expect.NOTICE))
+    first = stage.say("hello")
+    await stage.answered(first)
+    topic = stage.world.message(first).thread_id
+    await stage.answered(stage.say("/agent demo", thread_id=topic, expect=Expect.NOTICE))
+    await stage.answered(stage.say("in the topic", thread_id=topic))
+
+
 async def other_bots(stage: Stage) -> None:
     """Another app's bot asks, in a group where bots are answered."""
     stage.world.add_other_bot("Robot", "robot", [GROUP])

@@ -306,6 +306,7 @@ WORKLOADS = {
         Workload("a deaf socket", absences.swept),
         Workload("history cannot be read", absences.unreadable),
         Workload("another bot", kinds.other_bots, sections={"chat": {"allow_bots": True}}),
+        Workload("agents", kinds.agents),
         Workload("workspaces", kinds.workspaces, sections={"workspace": {"base_dir": "work"}}),
         Workload("an expired topic", absences.expired),
         Workload("files", kinds.files),

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from channels.ids import ClaimKey, MessageId, OwnerEpoch, SendUuid, SessionId, TurnId
+from channels.ids import ClaimKey, ConversationKey, MessageId, OwnerEpoch, SendUuid, SessionId, TurnId
 from channels.rules import gathering, intents, routing
 from channels.rules.access import Outside
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.rules.workspace import topic_folder, topic_of
-from channels.store import access, inbox, missed_batches, outbox, routes, sessions, snapshots, turns
+from channels.store import access, chosen_agents, inbox, missed_batches, outbox, routes, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
 from channels.store.transactions.access import Person, read_standing
 from channels.store.transactions.access_requests import keep_message
@@ -36,17 +36,20 @@ class Admission:
     message_json: str
     queue_full: Drawing | None = None
     denied: Drawing | None = None
+    agents: frozenset[str] = frozenset()  # all that are configured
     request_id: str = ""  # for an access request, should this be the first message of a stranger
     excerpt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was committed. `lanes` have new intents; `turn_id` is set when a turn was admitted."""
+    """What was committed. `lanes` have new intents; `turn_id` is set when a turn was admitted; `left`: the session
+    without which the conversation goes on."""
 
     verdict: str
     turn_id: TurnId | None = None
     lanes: tuple[str, ...] = ()
+    left: SessionId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,12 @@ def claim_key(message: Message) -> ClaimKey:
     return ClaimKey(f"{message.envelope.chat_id}:{message.envelope.sender.user_id}")
 
 
+def agent_of_new(tx: Tx, chat_key: ConversationKey, agents: frozenset[str], default: str) -> str:
+    """Who answers a new conversation: whom this person chose in this chat, if it is configured."""
+    chosen = chosen_agents.find_choice(tx, chat_key)
+    return chosen if chosen in agents else default
+
+
 def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routing.Facts:
     envelope = message.envelope
     thread = routes.find_route(tx, envelope.conversation) if envelope.thread_id else None
@@ -204,7 +213,7 @@ def _start(tx: Tx, message: Message, in_thread: bool, admission: Admission, epoc
         envelope.chat_id,
         envelope.chat_type,
         envelope.sender.user_id,
-        admission.agent,
+        agent_of_new(tx, envelope.chat_key, admission.agents, admission.agent),
         admission.cwd,
     )
     sessions.insert_session(tx, session, now)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from channels.ids import ConversationKey, SendUuid, SessionId, TurnId, UserId
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import inbox, routes, sessions, snapshots, turns
+from channels.store import chosen_agents, inbox, routes, sessions, snapshots, turns
 from channels.store.sessions import Session, Usage
 from channels.store.transactions.admit import Decided, answer_command, claim_key
 from channels.store.transactions.place import put_place
@@ -18,6 +18,7 @@ class Conversation:
 
     session_id: str = ""
     agent: str = ""
+    chosen: str = ""  # the agent of new conversations, where somebody chose one
     folder: str = ""
     entered: TurnId | None = None
     queued: tuple[TurnId, ...] = ()
@@ -40,6 +41,14 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True)
+class Agents:
+    """Which agents there are, and which one answers where nobody chose."""
+
+    configured: frozenset[str]
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The card of a command, and the one that it gets instead in a topic that has expired."""
 
@@ -50,15 +59,17 @@ class Answer:
 
 def read_conversation(tx: Tx, message: Message) -> Conversation:
     """The conversation that a command speaks about; empty where there is no session."""
-    route = _route_of(tx, message)
+    route = route_of(tx, message)
+    chosen = chosen_agents.find_choice(tx, message.envelope.chat_key)
     if route is None:
-        return Conversation()
+        return Conversation(chosen=chosen)
     session = sessions.find_session(tx, route.session_id)
     open_turns = turns.open_turns_of_session(tx, route.session_id)
     count, input_tokens, output_tokens, cached_tokens = sessions.sum_usage(tx, route.session_id)
     return Conversation(
         session_id=route.session_id,
         agent=session.agent if session else "",
+        chosen=chosen,
         folder=sessions.find_folder(tx, session).path if session else "",
         entered=next((turn.turn_id for turn in open_turns if turn.state == "entered"), None),
         queued=tuple(turn.turn_id for turn in open_turns if turn.state == "queued"),
@@ -72,7 +83,7 @@ def read_conversation(tx: Tx, message: Message) -> Conversation:
 def find_stoppable(tx: Tx, message: Message) -> TurnId | None:
     """The turn that /stop means: the running one of this place, else the first that waits; while a session is still
     being established, its turn."""
-    route = _route_of(tx, message)
+    route = route_of(tx, message)
     if route is not None:
         open_turns = turns.open_turns_of_session(tx, route.session_id)
         first = next((turn for turn in open_turns if turn.state == "entered"), open_turns[0] if open_turns else None)
@@ -83,26 +94,35 @@ def find_stoppable(tx: Tx, message: Message) -> TurnId | None:
 
 def find_current(tx: Tx, message: Message) -> SessionId | None:
     """The session of this message's place."""
-    route = _route_of(tx, message)
+    route = route_of(tx, message)
     return route.session_id if route else None
 
 
 def start_anew(
-    tx: Tx, message: Message, spare: SessionId, agent: str, fresh: Answer, in_topic: Answer, nothing: Answer, now: int
+    tx: Tx,
+    message: Message,
+    spare: SessionId,
+    agents: Agents,
+    fresh: Answer,
+    in_topic: Answer,
+    nothing: Answer,
+    now: int,
 ) -> Decided:
     """/new. In a chat the route goes, so that the next message starts another session. A topic must not lose its route
-    (its next message would need a mention): it is pointed at a fresh session at once, with the same folder. Turns of
-    the old session that run or wait come to their own end."""
+    (its next message would need a mention): it is pointed at a fresh session at once, with the same agent and folder.
+    Turns of the old session that run or wait come to their own end."""
     if not inbox.is_accepted(tx, message.envelope.message_id):
         return Decided("decided_before")
-    route, answer = _route_of(tx, message), nothing
+    route = route_of(tx, message)
     if route is not None and not route.is_thread:
         routes.delete_route(tx, route.key)
-        answer = fresh
-    elif route is not None and turns.has_turns(tx, route.session_id):
-        _renew_topic(tx, route, spare, agent, message.envelope.sender.user_id, now)
-        answer = in_topic
-    return _answered(tx, message, "command:new", answer, now)
+        return replace(answered(tx, message, "command:new", fresh, now), left=route.session_id)
+    if route is not None and turns.has_turns(tx, route.session_id):
+        old = sessions.find_session(tx, route.session_id)
+        agent = old.agent if old and old.agent in agents.configured else agents.default
+        renew_route(tx, route, spare, agent, message.envelope.sender.user_id, now)
+        return replace(answered(tx, message, "command:new", in_topic, now), left=route.session_id)
+    return answered(tx, message, "command:new", nothing, now)
 
 
 def list_sessions(tx: Tx, message: Message, most: int) -> tuple[list[Numbered], int]:
@@ -131,6 +151,7 @@ def resume_session(tx: Tx, message: Message, session_id: SessionId, answer: Answ
     envelope, session = message.envelope, sessions.find_session(tx, session_id)
     if not inbox.is_accepted(tx, envelope.message_id) or session is None:
         return Decided("decided_before")
+    before = route_of(tx, message)
     if not routes.is_tombstoned(tx, envelope.conversation):
         folder = sessions.find_folder(tx, session)
         route = routes.Route(
@@ -140,13 +161,13 @@ def resume_session(tx: Tx, message: Message, session_id: SessionId, answer: Answ
             chat_type=envelope.chat_type,
             sender_user_id=envelope.sender.user_id,
             workspace_path=session.cwd,
-            card_message_id=None,
+            card_message_id=before.card_message_id if before else None,
             last_activity_at=now,
             session_dir=folder.path,
             worktree_branch=folder.branch,
         )
         routes.put_route(tx, route, now)
-    return _answered(tx, message, "command:resume", answer, now)
+    return replace(answered(tx, message, "command:resume", answer, now), left=before.session_id if before else None)
 
 
 def change_folder(
@@ -155,7 +176,7 @@ def change_folder(
     """/cd: the session works there from its next turn on."""
     if inbox.is_accepted(tx, message.envelope.message_id):
         put_place(tx, session_id, path, branch, now)
-    return _answered(tx, message, "command:cd", answer, now)
+    return answered(tx, message, "command:cd", answer, now)
 
 
 def read_usage(tx: Tx, user_id: UserId, moments: tuple[int, ...]) -> tuple[Usage, ...]:
@@ -163,11 +184,13 @@ def read_usage(tx: Tx, user_id: UserId, moments: tuple[int, ...]) -> tuple[Usage
     return tuple(sessions.usage_of_turns(tx, turns.turns_of_person(tx, user_id, since)) for since in moments)
 
 
-def _answered(tx: Tx, message: Message, verdict: str, answer: Answer, now: int) -> Decided:
+def answered(tx: Tx, message: Message, verdict: str, answer: Answer, now: int) -> Decided:
+    """The command's answer is an intent, its row is done."""
     return answer_command(tx, message, verdict, answer.drawing, answer.uuid, now, expired=answer.expired)
 
 
-def _renew_topic(tx: Tx, route: routes.Route, spare: SessionId, agent: str, user_id: UserId, now: int) -> None:
+def renew_route(tx: Tx, route: routes.Route, spare: SessionId, agent: str, user_id: UserId, now: int) -> None:
+    """This conversation goes on in a fresh session, with the same folder."""
     session = Session(spare, route.chat_id, route.chat_type, user_id, agent, route.workspace_path)
     sessions.insert_session(tx, session, now)
     if route.session_dir is not None:
@@ -182,7 +205,8 @@ def _numbered(tx: Tx, number: int, session: Session, current: SessionId | None) 
     return Numbered(number, session, words, count, input_tokens + output_tokens, is_current)
 
 
-def _route_of(tx: Tx, message: Message) -> routes.Route | None:
+def route_of(tx: Tx, message: Message) -> routes.Route | None:
+    """The route of this message's place."""
     envelope = message.envelope
     key: ConversationKey = envelope.conversation
     return routes.find_route(tx, key)

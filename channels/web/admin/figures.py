@@ -35,6 +35,7 @@ def health_groups(status: Mapping[str, Any], words: Words) -> tuple[Group, ...]:
         Group(words["connection"], _connection(status["connection"], words)),
         Group(words["messages"], _messages(status, words)),
         Group(words["recovery"], _recovery(status, words)),
+        *([Group(words["agents"], agents)] if (agents := _agents(status.get("agents", {}), words)) else []),
     )
 
 
@@ -92,6 +93,20 @@ def _recovery(status: Mapping[str, Any], words: Words) -> tuple[Figure, ...]:
         Figure("unreadable", words["unreadable"], str(unreadable), "warn" if unreadable else "good"),
         Figure("undecided", words["undecided"], str(undecided), "warn" if undecided else "good"),
         Figure("snapshots", words["snapshots"], str(status["snapshots"])),
+    )
+
+
+def _agents(agents: Mapping[str, Any], words: Words) -> tuple[Figure, ...]:
+    """Those that keep processes."""
+    return tuple(
+        Figure(
+            f"agent_{name}",
+            name,
+            words["agent_figures"].format(len(one["processes"]), one["memory_bytes"] // 1_000_000, one["waiting"]),
+            "warn" if one["waiting"] else "plain",
+        )
+        for name, one in agents.items()
+        if "processes" in one
     )
 
 

@@ -13,7 +13,7 @@ from channels.rules.intents import turn_lane
 from channels.rules.message import Message
 from channels.store import invariants, missed, routes, snapshots
 from channels.store.transactions.admit import Decided, NotYet
-from channels.store.transactions.converse import Answer, resume_session, start_anew
+from channels.store.transactions.converse import Agents, Answer, resume_session, start_anew
 from channels.store.transactions.retire import (
     CARD_LIFE_MS,
     Retired,
@@ -264,7 +264,9 @@ class Street:
         answer = Answer(DRAWING, DRAWING, SendUuid(f"command-{number}"))
         if name == "new":
             spare = SessionId(f"spare_{number}")
-            self.store.run(start_anew, one, spare, "demo", answer, answer, answer, self.store.now)
+            self.store.run(
+                start_anew, one, spare, Agents(frozenset({"demo"}), "demo"), answer, answer, answer, self.store.now
+            )
         else:
             first = SessionId(self.store.rows("SELECT session_id FROM sessions ORDER BY created_at LIMIT 1")[0][0])
             self.store.run(resume_session, one, first, answer, self.store.now)

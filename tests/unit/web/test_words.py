@@ -41,6 +41,17 @@ def figures(language: str = "en", **changes: Any) -> dict[str, tuple[str, str]]:
     return {one.key: (one.value, one.tone) for group in groups for one in group.figures}
 
 
+def test_agents_that_keep_processes_have_a_figure() -> None:
+    kept = {"kind": "acp", "processes": [{}, {}], "memory_bytes": 120_400_000, "waiting": 3}
+    shown = figures(agents={"demo": {"kind": "demo"}, "coder": kept})
+    assert shown["agent_coder"] == ("2 processes, 120 MB, 3 turns waiting", "warn")
+    assert "agent_demo" not in shown
+    assert figures("zh", agents={"coder": kept | {"waiting": 0}})["agent_coder"] == (
+        "2 个进程，120 MB，0 轮在等待",
+        "plain",
+    )
+
+
 def test_both_languages_have_the_same_words_and_places() -> None:
     assert set(EN) == set(ZH)
     assert {key for key in EN if EN[key].count("{}") != ZH[key].count("{}")} == set()
