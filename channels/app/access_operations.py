@@ -7,25 +7,26 @@ names; `hours` and `messages` limit a grant; `request` a request's id or the per
 from collections.abc import Callable
 from typing import Any
 
-from channels.app.building import Parts
 from channels.ids import OpenId, UserId
 from channels.rules.access import CONSOLE, SWITCHES, Actor, Grant
+from channels.service.access_desk import AccessDesk
 from channels.store.access_requests import AccessRequest
 from channels.store.transactions.access import Changed
 from channels.store.transactions.access_requests import Verdict
 from channels.web.control import Operation
 
 HOUR_MS = 3_600_000
+READING = frozenset({"access_list", "access_requests", "access_audit"})  # operations that change nothing
 AT_CONSOLE = Actor(UserId(CONSOLE), OpenId(""), "cli")
 
 Json = dict[str, Any]
 
 
 class AccessOperations:
-    """`parts` gives the parts of the running boot, or refuses while there are none."""
+    """`desk` gives the desk of the running boot, or refuses while there is none."""
 
-    def __init__(self, parts: Callable[[], Parts]) -> None:
-        self._parts = parts
+    def __init__(self, desk: Callable[[], AccessDesk]) -> None:
+        self._desk = desk
 
     def table(self) -> dict[str, Operation]:
         """Name → operation."""
@@ -42,33 +43,33 @@ class AccessOperations:
 
     async def list_people(self, _arguments: Json) -> Json:
         """→ {"mode", "admins_by_config", "people"}."""
-        policy = self._parts().context.policy.access
+        desk = self._desk()
         people = [
             {"user_id": user.user_id, "open_id": user.open_id, "name": user.name, **grant_json(user.grant)}
             | {"changed_by": user.changed_by, "changed_at": user.changed_at}
-            for user in await self._parts().desk.people()
+            for user in await desk.people()
         ]
-        return {"mode": policy.mode, "admins_by_config": sorted(policy.admins), "people": people}
+        return {"mode": desk.policy.mode, "admins_by_config": sorted(desk.policy.admins), "people": people}
 
     async def list_requests(self, _arguments: Json) -> Json:
         """→ {"requests"}: undecided, oldest first."""
-        waiting = await self._parts().desk.requests()
+        waiting = await self._desk().requests()
         return {"requests": [request_json(one.request) | {"messages": one.kept} for one in waiting]}
 
     async def grant(self, arguments: Json) -> Json:
-        desk = self._parts().desk
+        desk = self._desk()
         person = await desk.find_person(_text(arguments, "user"))
         for_ms, messages = _limits(arguments)
         switches = _switches(arguments)
         return changed_json(await desk.grant(AT_CONSOLE, person, switches, for_ms=for_ms, messages=messages))
 
     async def revoke(self, arguments: Json) -> Json:
-        desk = self._parts().desk
+        desk = self._desk()
         person = await desk.find_person(_text(arguments, "user"))
         return changed_json(await desk.revoke(AT_CONSOLE, person, _switches(arguments)))
 
     async def approve(self, arguments: Json) -> Json:
-        desk = self._parts().desk
+        desk = self._desk()
         request = await desk.find_request(_text(arguments, "request"))
         for_ms, messages = _limits(arguments)
         verdict = Verdict(True, for_ms, messages, _switches(arguments) or None)
@@ -76,18 +77,18 @@ class AccessOperations:
         return request_json(decided.request) | {"released": decided.released}
 
     async def deny(self, arguments: Json) -> Json:
-        desk = self._parts().desk
+        desk = self._desk()
         request = await desk.find_request(_text(arguments, "request"))
         return request_json((await desk.decide(AT_CONSOLE, request.request_id, Verdict(False))).request)
 
     async def make_code(self, _arguments: Json) -> Json:
         """→ {"code", "expires_at"}; the code is shown this once."""
-        code, until_ms = await self._parts().desk.make_code(AT_CONSOLE)
+        code, until_ms = await self._desk().make_code(AT_CONSOLE)
         return {"code": code, "expires_at": until_ms}
 
     async def audit(self, _arguments: Json) -> Json:
         """→ {"lines"}, the newest first."""
-        lines = await self._parts().desk.audit()
+        lines = await self._desk().audit()
         return {
             "lines": [
                 {"at": one.at, "actor": one.actor, "via": one.via, "action": one.action}

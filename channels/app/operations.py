@@ -23,7 +23,7 @@ class ControlOperations:
     def table(self) -> dict[str, Operation]:
         """Name → operation, as the control socket serves them."""
         own: dict[str, Operation] = {"status": self.status, "backup": self.backup, "doctor": self.doctor}
-        return own | AccessOperations(lambda: self._parts).table()
+        return own | AccessOperations(lambda: self._parts.desk).table()
 
     async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._figures.status()

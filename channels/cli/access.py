@@ -1,4 +1,4 @@
-"""`channels access …`: who may do what, asked of and told to the running service."""
+"""`channels access …`: who may do what, asked of and told to the running service, or to its file while none runs."""
 
 import os
 from datetime import UTC, datetime
@@ -104,13 +104,19 @@ def claim_code(config: ConfigFile = None, as_json: AsJson = False) -> None:
 
 
 def _ask(config: Path | None, operation: str, arguments: dict[str, Any], as_json: bool) -> Any:
-    """The service's answer; None once it was printed as JSON."""
+    """The answer; None once it was printed as JSON."""
     import json
 
-    from channels.cli.control_client import call_service
+    from channels.cli.control_client import NotRunning, call_service
     from channels.cli.running import read_settings
 
-    answer = call_service(read_settings(config, os.environ).control_socket, operation, arguments)
+    settings = read_settings(config, os.environ)
+    try:
+        answer = call_service(settings.control_socket, operation, arguments)
+    except NotRunning:
+        from channels.cli.closed_access import ask_file
+
+        answer = ask_file(settings, operation, arguments)
     if not as_json:
         return answer
     print(json.dumps(answer, ensure_ascii=False, indent=2))

@@ -8,16 +8,21 @@ import hashlib
 from base64 import b32encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from channels.cards.texts import texts
+from channels.clock import Ids
 from channels.errors import Refused
 from channels.ids import OpenId, UserId
 from channels.logs import ACCESS_CHANGED, ACCESS_CLAIMED, ACCESS_DECIDED, get_logger
-from channels.rules.access import Actor, Admitted, Grant, claim_code
-from channels.service.context import Context
+from channels.rules.access import AccessPolicy, Actor, Admitted, Grant, claim_code
+from channels.rules.routing import Policy
+from channels.service.context import Preferences
+from channels.service.signals import Signal
 from channels.store import access, access_requests
 from channels.store.access import AccessUser, AuditLine
 from channels.store.access_requests import AccessRequest
+from channels.store.database import Database
 from channels.store.transactions.access import (
     Changed,
     NotChanged,
@@ -51,12 +56,30 @@ class Waiting:
     kept: int
 
 
+class Surroundings(Protocol):
+    """What the desk needs of a boot. A `Context` is one; so is the file of a service that does not run."""
+
+    database: Database
+    ids: Ids
+    preferences: Preferences
+    policy: Policy
+    inbox: Signal
+    access: Signal
+
+    def now(self) -> int: ...
+
+
 class AccessDesk:
     """Reads and changes who may do what."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Surroundings) -> None:
         self._context = context
         self.admins_changed = True  # open requests are to be shown to whoever is an admin now
+
+    @property
+    def policy(self) -> AccessPolicy:
+        """The settings that count now."""
+        return self._context.policy.access
 
     # Looking
 

@@ -1,11 +1,16 @@
 """What tests of access do again and again: read the cards of a request, press their buttons, wait for what follows."""
 
+import asyncio
+import json
 from typing import Any
 
+from typer.testing import CliRunner, Result
+
 from channels.cards.texts import texts
+from channels.cli.commands import app
 from channels.emulator.messages import Message
 from tests.integration import cards_seen
-from tests.integration.house import House
+from tests.integration.house import House, settings_of
 
 WORDS = texts("en")
 ADMIN, SECOND = "张三", "Bob"  # the admins of these tests; Alice is the stranger
@@ -90,3 +95,21 @@ async def command(house: House, text: str, user: str = ADMIN, **more: Any) -> st
     message_id = house.say(text, user, **more)
     await house.seen(lambda: house.replies(message_id))
     return cards_seen.words(house.card(house.replies(message_id)[0].message_id))
+
+
+async def command_line(house: House, *arguments: str) -> Result:
+    """`channels access …` as somebody types it on the machine of this house."""
+    file = house.folder / "channels.toml"
+    file.write_text(_toml(settings_of(house.emulator.url, house.folder, **house.sections)))
+    return await asyncio.to_thread(CliRunner().invoke, app, ["access", *arguments, "--config", str(file)])
+
+
+def _toml(settings: dict[str, Any]) -> str:
+    lines = []
+    for name, section in settings.items():
+        nested = {key: value for key, value in section.items() if isinstance(value, dict)}
+        lines += [f"[{name}]"] if len(nested) < len(section) else []
+        lines += [f"{key} = {json.dumps(value)}" for key, value in section.items() if key not in nested]
+        for inner, values in nested.items():
+            lines += [f"[{name}.{inner}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    return "\n".join(lines)

@@ -5,9 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from channels.cli.commands import app
 from channels.cli.control_client import call_service
 from channels.errors import Refused
 from tests.integration.access.gate import (
@@ -23,11 +21,12 @@ from tests.integration.access.gate import (
     button,
     click,
     command,
+    command_line,
     press,
     told,
 )
 from tests.integration.conftest import OpenHouse
-from tests.integration.house import House, settings_of
+from tests.integration.house import House
 
 HOUR_S = 3600.0
 
@@ -179,12 +178,9 @@ async def test_the_control_socket_does_the_same_with_typed_errors(house: House) 
 
 
 async def test_the_command_line(house: House) -> None:
-    file = house.folder / "channels.json"
-    settings = settings_of(house.emulator.url, house.folder, **house.sections)
-    file.write_text(_toml(settings))
 
     async def run(*arguments: str) -> str:
-        done = await asyncio.to_thread(CliRunner().invoke, app, ["access", *arguments, "--config", str(file)])
+        done = await command_line(house, *arguments)
         assert done.exit_code == 0, done.output
         return done.output
 
@@ -200,17 +196,6 @@ async def test_the_command_line(house: House) -> None:
     assert json.loads(await run("list", "--json"))["people"][0]["messages_left"] == 4
     assert "nothing" in await run("revoke", "Alice")
     assert len((await run("claim-code")).splitlines()[0]) == 19
-
-
-def _toml(settings: dict[str, Any]) -> str:
-    lines = []
-    for name, section in settings.items():
-        nested = {key: value for key, value in section.items() if isinstance(value, dict)}
-        lines += [f"[{name}]"] if len(nested) < len(section) else []
-        lines += [f"{key} = {json.dumps(value)}" for key, value in section.items() if key not in nested]
-        for inner, values in nested.items():
-            lines += [f"[{name}.{inner}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
-    return "\n".join(lines)
 
 
 async def test_an_open_door_answers_what_was_kept(open_house: OpenHouse) -> None:
