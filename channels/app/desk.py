@@ -13,7 +13,7 @@ from channels.config import Settings
 from channels.errors import CodeKind, Refused, RetryLater
 from channels.ids import OpenId, UserId
 from channels.rules.access import Actor
-from channels.service.access_desk import AccessDesk
+from channels.service.access_desk import AccessDesk, PageLink
 from channels.service.overlay import overlaid, values_in_force
 from channels.store.transactions.access import admins_of
 from channels.store.transactions.web import LINK_LIFE_MS, change_settings, make_link, read_overlay
@@ -86,16 +86,27 @@ class AdminDesk:
 
         The secret behind the address's # works once.
         """
+        user_id = UserId(str(arguments.get("user") or CONSOLE))
+        link = await self._make_link(Actor(UserId(CONSOLE), OpenId(""), "cli"), frozenset({user_id}))
+        return {"url": link.url, "user": user_id, "expires_in_s": link.life_ms // 1000}
+
+    async def link_for(self, admin: Actor) -> PageLink:
+        """The same for an admin who asks the bot for it. Nobody is the console in a chat, whatever their user_id."""
+        return await self._make_link(admin, admin.ids - {CONSOLE})
+
+    async def _make_link(self, actor: Actor, ids: frozenset[UserId]) -> PageLink:
+        """A link for the admin whom one of these ids means."""
         if not self._file.web.admin or not self._file.web.enabled:
             raise Refused("page_off", "the admin page is off: set web.admin = true and restart the service")
-        user_id = UserId(str(arguments.get("user") or CONSOLE))
-        if user_id != CONSOLE and not await self.is_admin(user_id):
-            raise Refused("not_admin", f"{user_id} is no admin of this bot")
-        code = self.secret()
-        if await self.run(make_link, hash_secret(code), user_id, self.now()) is None:
+        context = self._parts.context
+        known = ids & (await self.read(admins_of, context.policy.access, context.now()) | {CONSOLE})
+        if not known:
+            raise Refused("not_admin", f"{', '.join(sorted(ids))} is no admin of this bot")
+        code, user_id = self.secret(), min(known, key=lambda one: one.startswith("open:"))
+        if await self.run(make_link, hash_secret(code), user_id, actor, self.now()) is None:
             raise Refused("too_many_links", "too many links wait to be used; they expire after ten minutes")
         address = self._file.web.public_url or self.web_url
-        return {"url": f"{address}/admin/login#{code}", "user": user_id, "expires_in_s": LINK_LIFE_MS // 1000}
+        return PageLink(f"{address}/admin/login#{code}", LINK_LIFE_MS, local=not self._file.web.public_url)
 
     def extend(self, app: web.Application) -> None:
         """Put the page on the health web's application."""

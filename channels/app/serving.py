@@ -134,6 +134,7 @@ class Service:
         settings = self._desk.in_force = overlaid_where_possible(settings, await database.read(read_overlay))
         parts = assemble(settings, resolved, ports, session, database, clock, owned, __version__)
         self._undo.push_async_callback(parts.context.feishu.close)
+        parts.desk.make_page_link = self._desk.link_for
         self._close_agents(resolved)
         await self._open_control()
         self.figures.parts = parts

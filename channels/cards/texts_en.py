@@ -275,6 +275,7 @@ EN = Texts(
     command_revoke="take switches away, or everything, e.g. /revoke @Bob",
     command_users="who may do what",
     command_requests="who is waiting to be let in",
+    command_web="a link to the admin page (in a private chat)",
     admins_only="Only admins of this bot can do that.",
     grant_how="Please name a person, for example: @Bob wiki_read code_write 7d 20x. Switches: chat, wiki_read, "
     "wiki_write, code_write, admin; 12h or 7d for how long; 20x for how many messages.",
@@ -294,6 +295,15 @@ EN = Texts(
     requests_none="Nobody is waiting.",
     requests_line="{who}, messages: {count}",
     requests_hint="Decide on the cards, or send /grant and the name.",
+    web_title="Admin page",
+    web_link="[Log in to the admin page]({url})\n\nThe link works once, within {minutes} minutes, and lets its opener "
+    "in as you: pass it on to nobody.",
+    web_only_there="Its address works only on the machine that runs the bot, until web.public_url is set there.",
+    web_text="A link to the admin page stands on a card. If you cannot see it, run `channels web link` on the "
+    "machine that runs the bot.",
+    web_private="The link is only sent in a private chat: send /web to me there.",
+    web_off="The admin page is off. With web.admin = true in the settings file it is there after a restart.",
+    web_too_many="Too many links wait to be used. They expire after ten minutes; please try again then.",
     claim_title="Claiming this bot",
     claim_done="You are an admin of this bot now. /help shows what admins can do.",
     claim_used="This code has been used already. Please have a new one made.",

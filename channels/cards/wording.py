@@ -304,6 +304,7 @@ class Texts:
     command_revoke: str
     command_users: str
     command_requests: str
+    command_web: str
     admins_only: str
     grant_how: str
     grant_unclear: str  # {word}
@@ -322,6 +323,13 @@ class Texts:
     requests_none: str
     requests_line: str  # {who}, {count}
     requests_hint: str
+    web_title: str
+    web_link: str  # {url}, {minutes}
+    web_only_there: str
+    web_text: str
+    web_private: str
+    web_off: str
+    web_too_many: str
     claim_title: str
     claim_done: str
     claim_used: str

@@ -14,7 +14,7 @@ COMMANDS: tuple[str, ...] = (
     *("help", "new", "stop", "status", "sessions", "resume", "agent", "cd", "usage"),
     *("whoami", "userid", "groupid", "health"),
 )
-ADMIN_COMMANDS: tuple[str, ...] = ("grant", "revoke", "users", "requests")
+ADMIN_COMMANDS: tuple[str, ...] = ("grant", "revoke", "users", "requests", "web")
 CHINESE: dict[str, str] = {
     "帮助": "help",
     "新对话": "new",
@@ -31,6 +31,7 @@ CHINESE: dict[str, str] = {
     "收回": "revoke",
     "用户": "users",
     "申请": "requests",
+    "管理页面": "web",
 }
 # What needs no session, and so still works in a topic that has expired
 SESSIONLESS: frozenset[str] = frozenset({"help", "userid", "groupid", "health", *ADMIN_COMMANDS})

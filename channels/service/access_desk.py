@@ -6,7 +6,7 @@ unknown_request, and the state of a request that was decided before.
 
 import hashlib
 from base64 import b32encode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -69,11 +69,21 @@ class Surroundings(Protocol):
     def now(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A one-time link to the admin page. `local`: its address means this machine only."""
+
+    url: str
+    life_ms: int
+    local: bool
+
+
 class AccessDesk:
     """Reads and changes who may do what."""
 
     def __init__(self, context: Surroundings) -> None:
         self._context = context
+        self.make_page_link: Callable[[Actor], Awaitable[PageLink]] | None = None  # set where there is an admin page
         self.admins_changed = True  # open requests are to be shown to whoever is an admin now
 
     @property
@@ -193,6 +203,17 @@ class AccessDesk:
         log.info(ACCESS_CLAIMED, user_id=actor.user_id, outcome=outcome)
         await self.settle()
         return result
+
+    async def page_link(self, admin: Actor) -> PageLink:
+        """A new link for this admin. Refused: page_off, not_admin, too_many_links."""
+        words = texts(self._context.preferences.language)
+        if self.make_page_link is None:
+            raise Refused("page_off", words.web_off)
+        try:
+            return await self.make_page_link(admin)
+        except Refused as refusal:
+            said = {"page_off": words.web_off, "too_many_links": words.web_too_many, "not_admin": words.admins_only}
+            raise Refused(refusal.code, said.get(refusal.code, refusal.user_text)) from None
 
     async def knows_code(self, code: str) -> bool:
         """Whether a message that looks like a claim code is to be taken as one: while some code waits for its owner,

@@ -1,5 +1,6 @@
-"""/grant /revoke /users /requests: admins look after the bot from any chat with it, with names and mentions."""
+"""/grant /revoke /users /requests /web: admins look after the bot from any chat with it, with names and mentions."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from channels.cards.access import switch_names
@@ -42,6 +43,8 @@ class AccessCommands:
                     return await self._change(name, arguments, message)
                 case "users":
                     return await self._users()
+                case "web":
+                    return await self._web(message)
                 case _:
                     return await self._requests()
         except Refused as refusal:
@@ -92,6 +95,16 @@ class AccessCommands:
             for one in waiting
         ]
         return self._notice(words.requests_title, "\n".join(lines) + f"\n\n{words.requests_hint}")
+
+    async def _web(self, message: Message) -> Card:
+        """The link stands on the card alone: what is kept for quotes, or sent where cards are refused, lacks it."""
+        words, sender = self._words, message.envelope.sender
+        if message.envelope.chat_type != "p2p":
+            return self._notice(words.web_title, words.web_private)
+        link = await self._desk.page_link(Actor(sender.user_id, sender.open_id, "chat"))
+        body = words.web_link.format(url=link.url, minutes=link.life_ms // 60_000)
+        card = self._notice(words.web_title, f"{body}\n\n{words.web_only_there}" if link.local else body)
+        return replace(card, text=f"{words.web_title}\n\n{words.web_text}")
 
     def _notice(self, title: str, body: str) -> Card:
         return notice_card(title or self._words.notice_title, body, language=self._context.preferences.language)

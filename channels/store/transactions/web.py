@@ -40,12 +40,13 @@ class Conversation:
     earlier: bool
 
 
-def make_link(tx: Tx, link_hash: str, user_id: UserId, now: int) -> int | None:
+def make_link(tx: Tx, link_hash: str, user_id: UserId, actor: Actor, now: int) -> int | None:
     """A one-time link for this person; returns when it expires. None: too many wait to be used."""
     web.forget_logins(tx, now - LOGIN_RETENTION_MS)
     if web.count_fresh_links(tx, now) >= FRESH_LINKS_AT_MOST:
         return None
     web.insert_link(tx, link_hash, user_id, now + LINK_LIFE_MS, now)
+    access.add_audit(tx, actor, "page.link_made", user_id, "", now)
     return now + LINK_LIFE_MS
 
 

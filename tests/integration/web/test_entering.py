@@ -87,6 +87,7 @@ async def test_a_stolen_cookie_is_worth_nothing_after_logging_out(house: House, 
         assert (await thief.post("/admin/settings", stolen, token=admin.token, base_dir="/tmp"))[0] == 401
     assert await house.one("SELECT count(*) FROM settings_overlay") == 0
     assert await house.rows("SELECT actor, via, action FROM audit ORDER BY seq") == [
+        ("console", "cli", "page.link_made"),
         ("console", "page", "page.entered"),
         ("console", "page", "page.left"),
     ]
