@@ -25,3 +25,4 @@ ConversationKey = NewType("ConversationKey", str)  # a thread_id, or "chat:p2p|g
 ClaimKey = NewType("ClaimKey", str)  # "<chat_id>:<user_id>": at most one session is being established per key
 OwnerEpoch = NewType("OwnerEpoch", int)  # number of this boot; fences everything an earlier boot still tries
 StartEpoch = NewType("StartEpoch", int)  # number of this start of a turn; fences an earlier start of the same turn
+ReservationId = NewType("ReservationId", str)  # what is held for one turn; the only thing that a release goes by

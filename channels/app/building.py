@@ -11,13 +11,15 @@ from channels.agents.protocol import Agent
 from channels.agents.registry import build_agents
 from channels.app.owning import Owned
 from channels.clock import Clock, FlooredClock, Ids, Rng, SystemClock, SystemIds, SystemRng
-from channels.config import Settings, resolve_address, resolve_secret
-from channels.feishu.api import Credentials, FeishuApi, Limits, Probe
+from channels.config import Settings, find_time_zone, resolve_address, resolve_secret
+from channels.feishu.api import Credentials, FeishuApi, Probe
+from channels.feishu.api import Limits as RateLimits
 from channels.feishu.connection import ConnectionHealth, ConnectionSettings, ConnectionState, LongConnection
 from channels.ids import UserId
 from channels.rules.access import AccessPolicy
 from channels.rules.downloads import MEGABYTE, FileLimits
 from channels.rules.gathering import Windows
+from channels.rules.quota import Limits, QuotaPolicy
 from channels.rules.routing import Policy
 from channels.service.access_desk import AccessDesk
 from channels.service.approvals import Approvals
@@ -115,7 +117,7 @@ def make_context(
     owned: Owned,
 ) -> Context:
     """What every loop is given."""
-    limits = Limits(clock, enabled=settings.feishu.rate_limits)
+    limits = RateLimits(clock, enabled=settings.feishu.rate_limits)
     feishu = FeishuApi(
         session,
         resolved.credentials,
@@ -259,6 +261,22 @@ def policy_from(settings: Settings) -> Policy:
         bot_answers=settings.chat.bot_answers,
         bot_window_ms=int(settings.chat.bot_window_s * 1000),
         access=access_policy_from(settings),
+        quota=quota_policy_from(settings),
+    )
+
+
+def quota_policy_from(settings: Settings) -> QuotaPolicy:
+    quota = settings.quota
+    return QuotaPolicy(
+        limits=Limits(
+            turns_per_day=quota.turns_per_day or None,
+            turns_per_month=quota.turns_per_month or None,
+            tokens_per_day=quota.tokens_per_day or None,
+            tokens_per_month=quota.tokens_per_month or None,
+        ),
+        tokens_per_turn=quota.tokens_per_turn,
+        ttl_ms=int(quota.reservation_ttl_h * 3_600_000),
+        zone=find_time_zone(quota.time_zone),
     )
 
 

@@ -174,6 +174,16 @@ EN = Texts(
     unread_note="Not read: {things}",
     queue_full_title="Too many messages waiting",
     queue_full="{count} messages are already waiting here, so this one was not taken. Please send it later.",
+    quota_title="Your quota is used up",
+    quota_used_up="You may use {limit} {unit} {period} and have used {used}. What is left is not enough for another"
+    " answer, so this message was not taken.",
+    quota_held="{held} {unit} are held for answers that are still running; what they do not use comes back.",
+    quota_until="A new quota begins at {until}. Please ask again then, or ask an admin for more.",
+    quota_turns="questions",
+    quota_tokens="tokens",
+    quota_day="a day",
+    quota_month="a month",
+    toast_quota="Your quota is used up; you can go on from {until}",
     error_folder="The working folder could not be made. Please ask an admin to look at disk space and permissions.",
     error_shut_out="You may no longer use this bot, so this question was not answered, nor passed on to the agent. "
     "An admin can let you in again; then please ask once more.",

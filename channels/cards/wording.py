@@ -82,6 +82,15 @@ class Texts:
     too_long: str  # {size} {limit}
     queue_full_title: str
     queue_full: str  # {count}
+    quota_title: str
+    quota_used_up: str  # {limit} {unit} {period} {used}
+    quota_held: str  # {held} {unit}
+    quota_until: str  # {until}
+    quota_turns: str
+    quota_tokens: str
+    quota_day: str
+    quota_month: str
+    toast_quota: str  # {until}
     neutral_title: str
     neutral_body: str
     audited: str  # {why}: the platform's audit refused an answer

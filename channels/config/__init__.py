@@ -15,6 +15,7 @@ from channels.config.settings import (
     OpenAiAgentSettings,
     Settings,
 )
+from channels.config.time_zones import find_time_zone
 
 __all__ = [
     "CONFIG_VARIABLE",
@@ -27,6 +28,7 @@ __all__ = [
     "Settings",
     "build_settings",
     "check_secrets",
+    "find_time_zone",
     "load_settings",
     "resolve_address",
     "resolve_secret",

@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from channels.config.references import HOW_TO_WRITE, Reference, Secret, SecretSource, parse_reference
+from channels.config.time_zones import is_time_zone
 from channels.rules.pace import FRAME_GAPS_MS
 
 UNIX_SOCKET_PATH_BYTES = 107  # sun_path of Linux, without its closing zero
@@ -94,6 +95,12 @@ def _read_public_url(value: Any) -> str:
     return _read_address(value)
 
 
+def _read_time_zone(value: Any) -> str:
+    if not isinstance(value, str) or not is_time_zone(value):
+        raise _fault('must be a time zone such as "UTC" or "Asia/Shanghai"')
+    return value
+
+
 AppId = Annotated[str, Field(min_length=1), AfterValidator(_check_app_id)]
 SecretSetting = Annotated[Reference | Secret, BeforeValidator(_read_secret)]
 PathSetting = Annotated[Path, BeforeValidator(_read_path)]
@@ -105,6 +112,8 @@ Names = Annotated[tuple[str, ...], Strict(False)]
 Gaps = Annotated[tuple[Annotated[int, Field(ge=0, le=60_000)], ...], Strict(False), Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(ge=1)]
+Limit = Annotated[int, Field(ge=0, le=1_000_000_000_000)]  # 0: none
+TimeZone = Annotated[str, BeforeValidator(_read_time_zone)]
 
 
 class _Section(BaseModel):
@@ -182,6 +191,16 @@ class FileSettings(_Section):
     time_limit_s: Annotated[float, Field(gt=0, le=600)] = 60.0
     together_s: Annotated[float, Field(ge=0, le=30)] = 2.0
     forward_s: Annotated[float, Field(ge=0, le=30)] = 3.0
+
+
+class QuotaSettings(_Section):
+    turns_per_day: Limit = 0
+    turns_per_month: Limit = 0
+    tokens_per_day: Limit = 0
+    tokens_per_month: Limit = 0
+    tokens_per_turn: Annotated[int, Field(ge=1, le=100_000_000)] = 8_000
+    reservation_ttl_h: Annotated[float, Field(ge=1, le=24 * 30)] = 24.0
+    time_zone: TimeZone = "UTC"
 
 
 class DemoAgentSettings(_Section):
@@ -288,6 +307,7 @@ class Settings(_Section):
     connection: ConnectionKnobs = ConnectionKnobs()
     replay: ReplaySettings = ReplaySettings()
     files: FileSettings = FileSettings()
+    quota: QuotaSettings = QuotaSettings()
     missed: MissedSettings = MissedSettings()
     log: LogSettings = LogSettings()
 

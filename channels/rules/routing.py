@@ -15,7 +15,8 @@ Order of the questions (the first that answers wins):
 In the mode `approval`, what would get an answer (3, 4, 6, 7, 8) is kept for an access request where its author has not
 been let in, and refused while a denial is fresh.
 
-Two of these answers have limits. Going on (3, 6) where too many messages wait already is refused. And what another bot
+Three of these answers have limits. Going on (3, 6) where too many messages wait already is refused, and so is what
+would become a turn (3, 6, 8) of a person whose quota is used up. And what another bot
 wrote, where bots are allowed at all, is dropped once bots have had their answers in this chat for now, and never
 refused: two bots must not talk for ever, in whatever words.
 
@@ -29,6 +30,7 @@ from channels.ids import ConversationKey, MessageId, SessionId, UserId
 from channels.rules.access import AccessPolicy
 from channels.rules.gathering import Windows
 from channels.rules.message import Envelope, Message
+from channels.rules.quota import QuotaPolicy, Short
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Policy:
     bot_answers: int = 10  # answers to other bots, per chat and `bot_window_ms`
     bot_window_ms: int = 600_000
     access: AccessPolicy = field(default_factory=AccessPolicy)
+    quota: QuotaPolicy = field(default_factory=QuotaPolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Facts:
     outside: str = ""  # why its author may not chat here (rules.access.Outside), "" for everybody who may
     kept: int = 0  # messages of its author that are kept already
     bot_answers: int = 0  # answers that other bots have had in this chat within the window
+    short: Short | None = None  # why its author's quota has no room for one more turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with a refusal card of this kind: expired, queue_full, access_denied."""
+    """Answer with a refusal card of this kind: expired, queue_full, access_denied, quota."""
 
     reason: str
 
@@ -155,6 +159,8 @@ def decide(message: Message, facts: Facts, policy: Policy) -> Decision:
             return _keep(facts, policy)
         case Continue() if facts.waiting >= policy.queue_limit:
             return Drop("queue_full") if by_bot else Refuse("queue_full")
+        case Continue() | Start() if facts.short is not None:
+            return Drop("quota") if by_bot else Refuse("quota")
         case _:
             return decision
 

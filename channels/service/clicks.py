@@ -8,11 +8,13 @@ import asyncio
 import json
 from collections.abc import Callable
 
+from channels.cards.quota import window_end
 from channels.cards.texts import texts
 from channels.feishu.connection import Answer
 from channels.feishu.events import CardClicked
 from channels.ids import TurnId
 from channels.logs import CARD_CLICKED, get_logger
+from channels.rules.quota import Short
 from channels.rules.turn import View
 from channels.service.approvals import ACTIONS, Approvals
 from channels.service.context import Context
@@ -104,6 +106,7 @@ class Clicks:
                 {"text": words.continue_request, "resources": [], "continues": True}, ensure_ascii=False
             ),
             thinking=draw(View(turn_id), context.preferences.language)[0],
+            quota=context.policy.quota,
         )
         result = await context.database.run(continue_turn, request, context.epoch, context.now())
         outcome = result.why if isinstance(result, NotContinued) else "continued"
@@ -117,5 +120,8 @@ class Clicks:
                 return toast("info", words.toast_continuing)
             case NotContinued("not_yours"):
                 return toast("warning", words.toast_not_yours)
+            case NotContinued(short=Short() as short):
+                until = window_end(short, context.policy.quota.zone)
+                return toast("warning", words.toast_quota.format(until=until))
             case _:
                 return toast("info", words.toast_cannot_continue)

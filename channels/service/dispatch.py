@@ -15,6 +15,7 @@ from sqlite3 import OperationalError
 from channels.cards.access import denied_card
 from channels.cards.conversation import expired_card, queue_full_card
 from channels.cards.notice import notice_card
+from channels.cards.quota import quota_card
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.feishu.events import normalise
@@ -23,6 +24,7 @@ from channels.logs import ACCESS_KEPT, LOOP_FAILED, MESSAGE_DROPPED, MESSAGE_REF
 from channels.rules.command import parse
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
+from channels.rules.quota import Short
 from channels.rules.retry import backoff_ms
 from channels.rules.routing import takes_commands
 from channels.rules.turn import Phase, View
@@ -231,7 +233,12 @@ class Dispatch:
             denied=Drawing(denied.json, denied.text),
             request_id=context.ids.new("access") if asks else "",
             excerpt=self._excerpt_of(message) if asks else "",
+            draw_quota=self._draw_quota,
         )
+
+    def _draw_quota(self, short: Short) -> Drawing:
+        card = quota_card(self._context.preferences.language, short, self._context.policy.quota.zone)
+        return Drawing(card.json, card.text)
 
     async def _put_off(self, row: InboxRow) -> None:
         """Try this message again later; others of the conversation wait behind it."""

@@ -44,6 +44,7 @@ from channels.store.transactions.run import (
     save_progress,
     uuids_for,
 )
+from channels.store.transactions.settle import Spent
 from channels.store.turns import find_turn
 
 SAVE_EVERY_S = 1.0
@@ -310,7 +311,9 @@ class TurnRun:
         assert view.outcome is not None
         count = max(len(cards), len(stopped))
         uuids = context.uuids(uuids_for(count + 8))
-        finish = Finish(view.outcome, entries, cards, stopped, uuids, self._notice(view))
+        usage = view.usage
+        spent = Spent(usage.input_tokens, usage.output_tokens, usage.cached_tokens, view.agent, view.model)
+        finish = Finish(view.outcome, entries, cards, stopped, uuids, self._notice(view), spent)
         done = await commit_surely(
             context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
         )

@@ -21,6 +21,12 @@ VALUES (:intent_id, :kind, :op, :lane,
         :turn_id, :segment, :chat_id, :target, :payload, :uuid, :terminal,
         'pending', :due_at, :successor_of, :now)
 """
+ADD_RECEIPT = """
+INSERT INTO outbox (intent_id, kind, op, lane, place, turn_id, chat_id, target, payload, uuid, terminal, state,
+                    next_attempt_at, created_at, ended_at)
+VALUES (:intent_id, 'receipt', 'receipt', :intent_id, 1, :turn_id, '', :turn_id, :payload, :uuid, 0, 'done',
+        :now, :now, :now)
+"""
 SELECT_HEAD = f"SELECT {_ROW} FROM outbox WHERE lane = :lane AND state = 'pending' ORDER BY place, seq LIMIT 1"
 SELECT_ROW = f"SELECT {_ROW} FROM outbox WHERE intent_id = :intent_id"
 SELECT_OF_TURN = f"SELECT {_ROW} FROM outbox WHERE turn_id = :turn_id ORDER BY seq"
@@ -162,6 +168,14 @@ def add_intents(tx: Tx, intents: Iterable[Intent], now: int, *, delay_ms: int = 
     """Effects that will happen. Raises sqlite3.IntegrityError when an intent id or a uuid is there already."""
     for intent in intents:
         tx.execute(ADD_INTENT, _values(intent, now, now + delay_ms))
+
+
+def add_receipt(tx: Tx, intent_id: IntentId, turn_id: TurnId, settlement_key: str, way: str, now: int) -> None:
+    """What was held for a turn was given back: a row with its last state, which nobody has to send. Raises
+    sqlite3.IntegrityError without its release."""
+    payload = f'{{"key":"{settlement_key}","way":"{way}"}}'
+    values = {"intent_id": intent_id, "turn_id": turn_id, "payload": payload, "uuid": settlement_key[:36], "now": now}
+    tx.execute(ADD_RECEIPT, values)
 
 
 def head_of_lane(tx: Tx, lane: str) -> OutboxRow | None:

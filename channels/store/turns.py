@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from channels.ids import OwnerEpoch, SessionId, StartEpoch, TurnId, UserId
+from channels.ids import OwnerEpoch, ReservationId, SessionId, StartEpoch, TurnId, UserId
 from channels.store.tx import Tx
 
 _TURN = (
@@ -11,8 +11,9 @@ _TURN = (
     " queued_at, entered_at, ended_at"
 )
 INSERT_TURN = """
-INSERT INTO turns (turn_id, cause, cause_id, session_id, sender_user_id, state, start_epoch, owner_epoch, queued_at)
-VALUES (:turn_id, :cause, :cause_id, :session_id, :sender_user_id, 'queued', 1, :owner_epoch, :now)
+INSERT INTO turns (turn_id, cause, cause_id, session_id, sender_user_id, state, start_epoch, owner_epoch, queued_at,
+                   reservation)
+VALUES (:turn_id, :cause, :cause_id, :session_id, :sender_user_id, 'queued', 1, :owner_epoch, :now, :reservation)
 """
 SELECT_TURN = f"SELECT {_TURN} FROM turns WHERE turn_id = :turn_id"
 SELECT_TURN_BY_CAUSE = f"SELECT {_TURN} FROM turns WHERE cause = :cause AND cause_id = :cause_id"
@@ -108,8 +109,11 @@ def insert_turn(
     sender_user_id: UserId | None,
     epoch: OwnerEpoch,
     now: int,
+    *,
+    reservation: ReservationId | None = None,
 ) -> None:
-    """A queued turn under start epoch 1. Raises sqlite3.IntegrityError for a cause that has its turn already."""
+    """A queued turn under start epoch 1, to be reserved for in the same commit. Raises sqlite3.IntegrityError for a
+    cause that has its turn already."""
     tx.execute(
         INSERT_TURN,
         {
@@ -120,6 +124,7 @@ def insert_turn(
             "sender_user_id": sender_user_id,
             "owner_epoch": epoch,
             "now": now,
+            "reservation": reservation,
         },
     )
 

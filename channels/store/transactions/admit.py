@@ -1,6 +1,6 @@
 """Decide and admit: one function, so that nothing changes between the facts and what follows from them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -9,11 +9,13 @@ from channels.rules import gathering, intents, routing
 from channels.rules.access import Outside
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
+from channels.rules.quota import Short
 from channels.rules.workspace import topic_folder, topic_of
 from channels.store import access, chosen_agents, inbox, missed_batches, outbox, routes, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
 from channels.store.transactions.access import Person, read_standing
 from channels.store.transactions.access_requests import keep_message
+from channels.store.transactions.reserve import find_shortage, insert_reserved_turn
 from channels.store.tx import Tx
 
 CLAIM_WAIT_MS = 30_000  # after this an unknown reply closes its claim as a chat route
@@ -39,6 +41,7 @@ class Admission:
     agents: frozenset[str] = frozenset()  # all that are configured
     request_id: str = ""  # for an access request, should this be the first message of a stranger
     excerpt: str = ""
+    draw_quota: Callable[[Short], Drawing] | None = None  # the refusal of a person whose quota is used up
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +98,18 @@ def decide_message(
         case routing.Refuse(reason):
             for message_id in company:  # one card for all of them
                 inbox.set_terminal(tx, message_id, "refused", reason, now)
-            return _refuse(tx, message, reason, admission, now)
+            return _refuse(tx, message, reason, _refusal(reason, facts, admission), admission.uuids[0], now)
         case routing.AwaitEstablishing():
             if company:
                 inbox.keep_with_company(tx, row.message_id)
             return NotYet("establishing")
         case routing.Continue(route, in_thread):
             _count_message(tx, message, policy)
-            decided = _continue(tx, message, route, in_thread, admission, epoch, now)
+            decided = _continue(tx, message, route, in_thread, admission, policy, epoch, now)
             return _join(tx, decided, company, now)
         case routing.Start(in_thread):
             _count_message(tx, message, policy)
-            decided = _start(tx, message, in_thread, admission, epoch, now)
+            decided = _start(tx, message, in_thread, admission, policy, epoch, now)
             return _join(tx, decided, company, now)
         case routing.Hold(until_ms):
             inbox.hold_for_company(tx, row, until_ms)
@@ -171,6 +174,7 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
         outside=outside,
         kept=inbox.count_kept(tx, envelope.sender.user_id) if outside else 0,
         bot_answers=inbox.count_bot_answers(tx, envelope.chat_id, now - policy.bot_window_ms) if by_bot else 0,
+        short=find_shortage(tx, envelope.sender.user_id, policy.quota, now),
     )
 
 
@@ -189,23 +193,37 @@ def _count_message(tx: Tx, message: Message, policy: routing.Policy) -> None:
         access.count_message(tx, message.envelope.sender.user_id)
 
 
-def _refuse(tx: Tx, message: Message, reason: str, admission: Admission, now: int) -> Decided:
+def _refusal(reason: str, facts: routing.Facts, admission: Admission) -> Drawing:
+    if reason == "quota" and facts.short is not None and admission.draw_quota is not None:
+        return admission.draw_quota(facts.short)
+    other = {"queue_full": admission.queue_full, "access_denied": admission.denied}.get(reason)
+    return other or admission.expired
+
+
+def _refuse(tx: Tx, message: Message, reason: str, drawing: Drawing, uuid: SendUuid, now: int) -> Decided:
     envelope = message.envelope
     inbox.set_terminal(tx, envelope.message_id, "refused", reason, now)
-    other = {"queue_full": admission.queue_full, "access_denied": admission.denied}.get(reason)
     card = intents.notice(
         "refused",
         envelope.chat_id,
         envelope.message_id,
-        other or admission.expired,
-        admission.uuids[0],
+        drawing,
+        uuid,
         in_thread=envelope.thread_id is not None,
     )
     outbox.add_intents(tx, [card], now)
     return Decided(reason, lanes=(card.lane,))
 
 
-def _start(tx: Tx, message: Message, in_thread: bool, admission: Admission, epoch: OwnerEpoch, now: int) -> Decided:
+def _start(
+    tx: Tx,
+    message: Message,
+    in_thread: bool,
+    admission: Admission,
+    policy: routing.Policy,
+    epoch: OwnerEpoch,
+    now: int,
+) -> Decided:
     """A new session, its claim, and its first turn."""
     envelope = message.envelope
     session = sessions.Session(
@@ -220,7 +238,7 @@ def _start(tx: Tx, message: Message, in_thread: bool, admission: Admission, epoc
     if in_thread and session.cwd:
         folder = sessions.Folder(topic_folder(session.cwd, topic_of(envelope)))
         sessions.set_folder(tx, session.session_id, folder, now)
-    decided = _admit(tx, message, admission.session_id, None, in_thread, admission, epoch, now)
+    decided = _admit(tx, message, admission.session_id, None, in_thread, admission, policy, epoch, now)
     routes.open_claim(
         tx,
         routes.Claim(
@@ -242,11 +260,12 @@ def _continue(
     route: routing.RouteFact,
     in_thread: bool,
     admission: Admission,
+    policy: routing.Policy,
     epoch: OwnerEpoch,
     now: int,
 ) -> Decided:
     routes.touch_route(tx, route.key, route.session_id, None, now)
-    return _admit(tx, message, route.session_id, route, in_thread, admission, epoch, now)
+    return _admit(tx, message, route.session_id, route, in_thread, admission, policy, epoch, now)
 
 
 def _admit(
@@ -256,14 +275,15 @@ def _admit(
     route: routing.RouteFact | None,
     in_thread: bool,
     admission: Admission,
+    policy: routing.Policy,
     epoch: OwnerEpoch,
     now: int,
 ) -> Decided:
-    """Turn, snapshot, and the intents of every effect that follows."""
+    """Turn, reservation, snapshot, and the intents of every effect that follows."""
     envelope, turn_id, uuids = message.envelope, admission.turn_id, admission.uuids
     busy = turns.is_session_busy(tx, session_id)
     sender = envelope.sender.user_id
-    turns.insert_turn(tx, turn_id, "message", envelope.message_id, session_id, sender, epoch, now)
+    insert_reserved_turn(tx, turn_id, "message", envelope.message_id, session_id, sender, policy.quota, epoch, now)
     snapshot = snapshots.Snapshot(
         turn_id=turn_id,
         session_id=session_id,

@@ -15,6 +15,7 @@ from channels.store.inbox import InboxRow
 from channels.store.transactions.boot import Ownership, take_ownership
 from channels.store.transactions.deliver import forget_snapshot, settle_place
 from channels.store.transactions.missed import Sorting, surroundings
+from channels.store.transactions.settle import Spent, keep_evidence
 from channels.store.tx import Tx
 
 EPOCH_LEAP = 1_000  # boots that may have come after the backup, where no anchor tells
@@ -111,7 +112,9 @@ def end_answered(
     if not turns.adopt_unknown(tx, turn.turn_id, epoch):
         return False
     outcome = "stopped" if turn.stop_requested else "completed"
-    turns.end_turn(tx, turn.turn_id, StartEpoch(turn.start_epoch + 1), epoch, outcome, now)
+    start_epoch = StartEpoch(turn.start_epoch + 1)
+    keep_evidence(tx, turn, start_epoch, epoch, "elsewhere", outcome, Spent(), now)
+    turns.end_turn(tx, turn.turn_id, start_epoch, epoch, outcome, now)
     if not sessions.has_ended(tx, turn.turn_id):
         body = {"outcome": outcome, "elsewhere": True}
         sessions.append(tx, turn.session_id, "turn/end", turn.turn_id, body, now)

@@ -11,4 +11,4 @@ def repair_turn(tx: Tx, turn: turns.Turn, finish: Finish, epoch: OwnerEpoch, now
     if not turns.adopt_unknown(tx, turn.turn_id, epoch):
         return None
     lease = Lease(turn.turn_id, turn.session_id, StartEpoch(turn.start_epoch + 1), epoch)
-    return finish_turn(tx, lease, finish, now)
+    return finish_turn(tx, lease, finish, now, repaired=True)

@@ -1,13 +1,15 @@
 """*Continue*: a new turn for one that was interrupted, in the same session and the same card."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserId
 from channels.rules import intents
 from channels.rules.intents import Drawing
+from channels.rules.quota import QuotaPolicy, Short
 from channels.store import inbox, outbox, routes, sessions, snapshots, turns
 from channels.store.transactions.deliver import forget_snapshot
+from channels.store.transactions.reserve import find_shortage, insert_reserved_turn
 from channels.store.tx import Tx
 
 UUIDS_PER_CONTINUE = 3
@@ -23,9 +25,10 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class NotContinued:
-    """unknown_turn, not_yours, not_interrupted, already (a second click), no_route, no_card."""
+    """unknown_turn, not_yours, not_interrupted, already (a second click), no_route, no_card, quota (see `short`)."""
 
     why: str
+    short: Short | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class ContinueRequest:
     uuids: tuple[SendUuid, ...]
     message_json: str
     thinking: Drawing
+    quota: QuotaPolicy = field(default_factory=QuotaPolicy)
 
 
 def continue_turn(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
@@ -78,6 +82,9 @@ def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> 
     trigger = _trigger_of(tx, old)
     if card is None or trigger is None:
         return NotContinued("no_card")
+    short = find_shortage(tx, request.operator, request.quota, now)
+    if short is not None:
+        return NotContinued("quota", short)
     _queue(tx, request, old, route, card, trigger, epoch, now)
     return Continued(request.turn_id, (intents.turn_lane(request.turn_id), intents.reaction_lane(request.turn_id)))
 
@@ -97,7 +104,17 @@ def _queue(
         outbox.supersede_card(tx, old.turn_id, 0, now)
     if outbox.terminals_settled(tx, old.turn_id):  # its reactions are done: nobody else would forget it
         forget_snapshot(tx, old.turn_id)
-    turns.insert_turn(tx, request.turn_id, "continue", old.turn_id, old.session_id, request.operator, epoch, now)
+    insert_reserved_turn(
+        tx,
+        request.turn_id,
+        "continue",
+        old.turn_id,
+        old.session_id,
+        request.operator,
+        request.quota,
+        epoch,
+        now,
+    )
     snapshot = snapshots.Snapshot(
         turn_id=request.turn_id,
         session_id=old.session_id,

@@ -11,6 +11,7 @@ from channels.ids import ConversationKey, OwnerEpoch, TurnId
 from channels.store import inbox, missed, outbox, owners, routes, sessions, snapshots, turns
 from channels.store.routes import Route
 from channels.store.transactions.deliver import forget_snapshot
+from channels.store.transactions.settle import Spent, keep_evidence
 from channels.store.tx import Tx
 
 CARD_LIFE_MS = 14 * 24 * 3_600_000  # a younger snapshot can still be shown on its card
@@ -66,6 +67,7 @@ def _end_silently(tx: Tx, turn: turns.Turn, epoch: OwnerEpoch, now: int) -> None
     turns.adopt_unknown(tx, turn.turn_id, epoch)
     current = turns.find_turn(tx, turn.turn_id)
     assert current is not None
+    keep_evidence(tx, current, current.start_epoch, current.owner_epoch, "stale", "interrupted", Spent(), now)
     turns.end_turn(tx, turn.turn_id, current.start_epoch, current.owner_epoch, "interrupted", now)
     if not sessions.has_ended(tx, turn.turn_id):
         sessions.append(tx, turn.session_id, "turn/end", turn.turn_id, {"outcome": "interrupted", "stale": True}, now)

@@ -1,16 +1,20 @@
 """The middle of a turn: enter, save what was read, add a segment, stop, finish. Each is fenced by both epochs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from channels.ids import CardId, MessageId, OwnerEpoch, SendUuid, SessionId, StartEpoch, TurnId, UserId
 from channels.rules import intents
 from channels.rules.access import AccessPolicy, Outside
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
+from channels.rules.settlement import Caller
 from channels.store import inbox, outbox, sessions, snapshots, turns
 from channels.store.transactions.access import Person, look_up_standing
 from channels.store.transactions.admit import FIRST_SEQUENCES
+from channels.store.transactions.settle import Spent, keep_evidence
+from channels.store.transactions.settlement import Acked, enqueue
+from channels.store.transactions.settlement_facts import Refused
 from channels.store.tx import Tx
 
 TOLD = frozenset({"completed", "max_tokens", "failed"})  # outcomes that a long turn tells its person about
@@ -75,12 +79,16 @@ class Finish:
     stopped: tuple[Drawing, ...]
     uuids: tuple[SendUuid, ...]
     notice: Notice | None = None
+    spent: Spent = field(default_factory=Spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
+    """`settlement`: it is queued, or why it is not yet (the sweep will see to it); None: nothing was reserved."""
+
     outcome: str
     lanes: tuple[str, ...]
+    settlement: Acked | Refused | None = None
 
 
 def uuids_for(cards: int) -> int:
@@ -157,8 +165,14 @@ def reserve_sequences(tx: Tx, lease: Lease, segment: int, count: int) -> int:
     return snapshots.reserve_sequences(tx, lease.turn_id, segment, count)
 
 
-def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:
-    """Outcome, log, inbox rows and the terminal intents in one commit. None: not ours any more."""
+def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int, *, repaired: bool = False) -> Finished | None:
+    """Evidence first; then outcome, log, inbox rows, terminal intents and the settlement in the same commit. None: not
+    ours any more, and only the evidence stays."""
+    before = turns.find_turn(tx, lease.turn_id)
+    if before is None:
+        return None
+    kind = "repaired" if repaired else "unstarted" if before.state == "queued" else "ended"
+    evidence = keep_evidence(tx, before, lease.start_epoch, lease.owner_epoch, kind, finish.outcome, finish.spent, now)
     if not turns.end_turn(tx, lease.turn_id, lease.start_epoch, lease.owner_epoch, finish.outcome, now):
         return None
     turn, snapshot = turns.find_turn(tx, lease.turn_id), snapshots.find_snapshot(tx, lease.turn_id)
@@ -168,13 +182,17 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | No
     for kind, body in (*finish.log, *ends):
         sessions.append(tx, lease.session_id, kind, lease.turn_id, body, now)
     inbox.finish_rows_of_turn(tx, lease.turn_id, now)
+    settlement = None
+    if evidence is not None:
+        settlement = enqueue(tx, evidence.reservation_id, evidence.ref, Caller(None, lease.owner_epoch), now)
     if snapshot is None:
-        return Finished(turn.outcome, ())
+        return Finished(turn.outcome, (), settlement)
     drawings = finish.stopped if turn.outcome == "stopped" else finish.drawings
     outbox.add_intents(tx, _closing(tx, snapshot, drawings, finish.uuids, now), now)
     outbox.add_intents(tx, _reactions(tx, snapshot, turn.outcome, finish.uuids[-2:], now), now)
     outbox.add_intents(tx, _notifications(snapshot, turn.outcome, finish.notice), now)
-    return Finished(turn.outcome, (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id)))
+    lanes = (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id))
+    return Finished(turn.outcome, lanes, settlement)
 
 
 def finish_if_stopped(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:

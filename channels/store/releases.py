@@ -1,0 +1,98 @@
+"""Table `releases`: what was held for a turn was given back, once, by whom and by which evidence."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from channels.ids import IntentId, OwnerEpoch, ReservationId, StartEpoch
+from channels.rules.settlement import EvidenceRef
+from channels.store.tx import Tx
+
+_ROW = (
+    "reservation_id, way, settlement_key, payload_hash, start_epoch, executor, kind, owner_epoch, turns_used,"
+    " day_tokens_used, month_tokens_used, receipt, released_at"
+)
+INSERT_RELEASE = f"""
+INSERT INTO releases ({_ROW}, state)
+VALUES (:reservation_id, :way, :settlement_key, :payload_hash, :start_epoch, :executor, :kind, :owner_epoch,
+        :turns_used, :day_tokens_used, :month_tokens_used, :receipt, :now, 'released')
+"""
+SELECT_RELEASE = f"SELECT {_ROW} FROM releases WHERE reservation_id = :reservation_id"
+SELECT_BY_SETTLEMENT_KEY = f"SELECT {_ROW} FROM releases WHERE settlement_key = :key"
+COUNT_BY_WAY = "SELECT way, count(*) FROM releases GROUP BY way"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """`way`: settled, late, or void; a void one has no evidence and no payload. `receipt` is forgotten with its row."""
+
+    reservation_id: ReservationId
+    way: str
+    settlement_key: str
+    payload_hash: str | None
+    evidence: EvidenceRef | None
+    owner_epoch: OwnerEpoch
+    turns_used: int
+    day_tokens_used: int
+    month_tokens_used: int
+    receipt: IntentId | None
+    released_at: int
+
+
+def _from_row(row: tuple[Any, ...]) -> Release:
+    ref = EvidenceRef(StartEpoch(row[4]), row[5], row[6]) if row[5] is not None else None
+    receipt = IntentId(row[11]) if row[11] else None
+    return Release(
+        ReservationId(row[0]),
+        row[1],
+        row[2],
+        row[3],
+        ref,
+        OwnerEpoch(row[7]),
+        row[8],
+        row[9],
+        row[10],
+        receipt,
+        row[12],
+    )
+
+
+def receipt_of(reservation_id: ReservationId) -> IntentId:
+    """The outbox row that says that this reservation was released."""
+    return IntentId(f"{reservation_id}/receipt")
+
+
+def insert_release(tx: Tx, release: Release) -> None:
+    """Raises sqlite3.IntegrityError for a second one, and wherever the schema sees that it must not be."""
+    ref = release.evidence
+    tx.execute(
+        INSERT_RELEASE,
+        {
+            "reservation_id": release.reservation_id,
+            "way": release.way,
+            "settlement_key": release.settlement_key,
+            "payload_hash": release.payload_hash,
+            "start_epoch": ref.start_epoch if ref else None,
+            "executor": ref.executor if ref else None,
+            "kind": ref.kind if ref else None,
+            "owner_epoch": release.owner_epoch,
+            "turns_used": release.turns_used,
+            "day_tokens_used": release.day_tokens_used,
+            "month_tokens_used": release.month_tokens_used,
+            "receipt": release.receipt,
+            "now": release.released_at,
+        },
+    )
+
+
+def find_release(tx: Tx, reservation_id: ReservationId) -> Release | None:
+    row = tx.row(SELECT_RELEASE, {"reservation_id": reservation_id})
+    return _from_row(row) if row else None
+
+
+def find_by_settlement_key(tx: Tx, key: str) -> Release | None:
+    row = tx.row(SELECT_BY_SETTLEMENT_KEY, {"key": key})
+    return _from_row(row) if row else None
+
+
+def count_by_way(tx: Tx) -> dict[str, int]:
+    return dict(tx.rows(COUNT_BY_WAY))
