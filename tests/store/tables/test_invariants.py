@@ -60,6 +60,7 @@ RUNNING_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_2')"
 CLOSING_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_3')"
 QUEUED_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_4')"
 SAID = f"(SELECT intent_id FROM outbox WHERE turn_id = {OLD_ID} AND op = 'reply')"
+RECEIPTS = "CREATE UNIQUE INDEX referred ON outbox (intent_id)"  # releases refer to it
 
 BROKEN: dict[str, str] = {
     "foreign_keys": "UPDATE inbox SET turn = 'turn_gone' WHERE message_id = 'om_1'",
@@ -69,7 +70,7 @@ BROKEN: dict[str, str] = {
         WHERE turn_id = {QUEUED_ID}""",
     "S2_one_reply_per_segment": f"""
         {bare("outbox")}; INSERT INTO outbox SELECT * FROM outbox WHERE intent_id = {SAID};
-        UPDATE outbox SET intent_id = intent_id || '~1' WHERE rowid = (SELECT max(rowid) FROM outbox)""",
+        UPDATE outbox SET intent_id = intent_id || '~1' WHERE rowid = (SELECT max(rowid) FROM outbox); {RECEIPTS}""",
     "S2_nothing_said_twice": f"""
         UPDATE outbox SET successor_of = {SAID} WHERE turn_id = {RUNNING_ID} AND op = 'reply'""",
     "S7_no_route_under_a_tombstone": "INSERT INTO expired_routes SELECT key, 1 FROM routes LIMIT 1",
@@ -78,7 +79,7 @@ BROKEN: dict[str, str] = {
     "S10_open_work_has_the_current_owner": "INSERT INTO owners VALUES (2, 1, 'test')",
     "S11_gate_and_inbox": "DELETE FROM inbox WHERE message_id = 'om_5'",
     "S11_inbox_and_gate": "DELETE FROM processed WHERE message_id = 'om_5'",
-    "S12_one_uuid_per_intent": f"{bare('outbox')}; UPDATE outbox SET uuid = 'same'",
+    "S12_one_uuid_per_intent": f"{bare('outbox')}; UPDATE outbox SET uuid = 'same'; {RECEIPTS}",
     "S12_a_successor_keeps_its_place": f"""
         UPDATE outbox SET successor_of = (SELECT intent_id FROM outbox WHERE turn_id = {CLOSING_ID} AND op = 'create')
         WHERE turn_id = {RUNNING_ID} AND op = 'create'""",
