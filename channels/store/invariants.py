@@ -6,6 +6,7 @@ waits for no person; on a closed file, `now` is the last moment that the file kn
 """
 
 from channels.rules.invariants import Delay, Findings, Violation
+from channels.store import invariants_access
 from channels.store.tx import Tx
 
 MOST_PER_QUESTION = 20
@@ -178,6 +179,7 @@ WHERE verdict = 'restored' AND terminal_at IS NULL AND state NOT IN ('held', 'ke
         "the file has commits and no owner, or the reverse",
         "SELECT 'meta', (SELECT count(*) FROM owners) FROM meta WHERE (SELECT count(*) FROM owners) = 0",
     ),
+    *invariants_access.QUESTIONS,
 )
 
 DELAYS: tuple[tuple[str, str, str], ...] = (
@@ -234,6 +236,7 @@ SELECT 'gap ' || gap_id, from_ms FROM missed_gaps WHERE closed_at IS NULL AND op
 SELECT message_id, received_at FROM inbox WHERE verdict = 'restored' AND terminal_at IS NULL
 AND received_at < :now - 3600000""",
     ),
+    *invariants_access.DELAYS,
 )
 
 

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 from channels.ids import CardId, ChatId, MessageId, OpenId, ReactionId, SendUuid, SessionId, ThreadId, TurnId, UserId
+from channels.rules.access import AccessPolicy
 from channels.rules.delivery import Attempt
 from channels.rules.intents import Drawing
 from channels.rules.message import Envelope, Message, Sender
@@ -17,6 +18,8 @@ from channels.store.turns import Turn, find_turn, runnable_turns
 from tests.store.tables.conftest import Store
 
 POLICY = Policy(bot_open_id="ou_bot", app_id="cli_app")
+ACCESS = AccessPolicy(mode="approval", admins=frozenset({UserId("u_admin")}))
+GUARDED = replace(POLICY, access=ACCESS)
 NUMBERS = itertools.count(1)
 DRAWING = Drawing('{"schema":"2.0"}', "text")
 
@@ -125,3 +128,17 @@ def deliver_all(store: Store, lane: str, *, thread: str | None = "omt_1") -> lis
         done.append(recorded.next.intent.op)
         recorded = store.run(record_success, recorded.next, effect_of(recorded.next, thread=thread), store.now)
     return done
+
+
+def come(store: Store, one: Message) -> str:
+    """A message of somebody comes and is decided; returns the verdict."""
+    accept(store, one)
+    (row,) = [row for row in store.run(inbox.open_rows, store.now, 100) if row.message_id == one.envelope.message_id]
+    number = next(NUMBERS)
+    admission = Admission(
+        TurnId(f"turn_{number}"), SessionId(f"session_{number}"), uuids(4), "demo", "", DRAWING, DRAWING, DRAWING, "{}",
+        request_id=f"access_{number}", excerpt="hello",
+    )  # fmt: skip
+    decided = store.run(decide_message, row, one, GUARDED, admission, store.epoch, store.now)
+    assert isinstance(decided, Decided)
+    return decided.verdict

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from channels.ids import EventId, MessageId, OpenId, SendUuid, SessionId, TurnId, UserId
+from channels.ids import EventId, MessageId, OpenId, SendUuid, UserId
 from channels.rules.access import AccessPolicy, Actor, Grant
-from channels.rules.message import Message, Sender
-from channels.store import access, access_requests, inbox
+from channels.rules.message import Sender
+from channels.store import access, access_requests
 from channels.store.transactions.access import Changed, NotChanged, Person, change_access, claim_admin, make_code
 from channels.store.transactions.access_requests import (
     Decided,
@@ -21,29 +21,11 @@ from channels.store.transactions.access_requests import (
     put_access_card,
     tend_requests,
 )
-from channels.store.transactions.admit import Admission, decide_message
-from channels.store.transactions.admit import Decided as Admitted
 from tests.store.tables.conftest import Store
-from tests.store.tables.drive import DRAWING, NUMBERS, POLICY, accept, message, uuids
+from tests.store.tables.drive import ACCESS, DRAWING, come, message
 
-ACCESS = AccessPolicy(mode="approval", admins=frozenset({UserId("u_admin")}))
-GUARDED = replace(POLICY, access=ACCESS)
 ADMIN = Actor(UserId("u_admin"), OpenId("ou_admin"), "card")
 ALICE = Person(UserId("alice"), OpenId("ou_alice"), "Alice")
-
-
-def come(store: Store, one: Message) -> str:
-    """A message of somebody comes and is decided; returns the verdict."""
-    accept(store, one)
-    (row,) = [row for row in store.run(inbox.open_rows, store.now, 100) if row.message_id == one.envelope.message_id]
-    number = next(NUMBERS)
-    admission = Admission(
-        TurnId(f"turn_{number}"), SessionId(f"session_{number}"), uuids(4), "demo", "", DRAWING, DRAWING, DRAWING, "{}",
-        request_id=f"access_{number}", excerpt="hello",
-    )  # fmt: skip
-    decided = store.run(decide_message, row, one, GUARDED, admission, store.epoch, store.now)
-    assert isinstance(decided, Admitted)
-    return decided.verdict
 
 
 def state_of(store: Store, number: int) -> str:

@@ -2,16 +2,34 @@
 
 import pytest
 
-from channels.ids import EventId
+from channels.ids import EventId, OpenId, UserId
+from channels.rules.access import Actor
 from channels.rules.invariants import Findings
+from channels.store.access_requests import open_requests
 from channels.store.invariants import DELAYS, QUESTIONS, look
+from channels.store.transactions.access import claim_admin, make_code
+from channels.store.transactions.access_requests import Verdict, cards_to_draw, decide_request, put_access_card
 from channels.store.transactions.missed import Sorting, accept_missed, open_gap
 from channels.store.transactions.quarantine import take_restored
+from channels.store.transactions.web import change_settings, make_link, use_link
 from channels.store.tx import Tx
 from tests.store.tables.conftest import Store
-from tests.store.tables.drive import POLICY, accept, admit, deliver_all, enter, finish, message
+from tests.store.tables.drive import (
+    ACCESS,
+    DRAWING,
+    POLICY,
+    accept,
+    admit,
+    come,
+    deliver_all,
+    enter,
+    finish,
+    message,
+    uuids,
+)
 
 DAY_MS = 24 * 3_600_000
+AT_PAGE = Actor(UserId("console"), OpenId(""), "page")
 DONE, RUNNING, CLOSING, QUEUED = message(1), message(2, user="bob"), message(3, user="carol"), message(4, user="dave")
 
 
@@ -30,8 +48,26 @@ def lived(store: Store) -> Store:
     admit(store, QUEUED)
     accept(store, message(5, user="erin"))
     sorting = Sorting(policy=POLICY, window_ms=0, wall_ms=100, spare_batch_id="batch_1", excerpt="…")
+    come(store, message(7, user="grace"))
+    come(store, message(8, user="heidi"))
+    draw_all(store)
+    (denied,) = [one for one in store.run(open_requests, 10) if one.user_id == "heidi"]
+    store.run(decide_request, denied.request_id, Verdict(False), AT_PAGE, ACCESS, store.now)
+    store.run(change_settings, {"access.mode": "approval"}, AT_PAGE, store.now)
+    store.run(make_link, "a" * 64, AT_PAGE.user_id, AT_PAGE, store.now)
+    store.run(use_link, "a" * 64, "b" * 64, store.now)
+    store.run(make_code, AT_PAGE, "c" * 64, ACCESS, store.now)
+    store.run(claim_admin, Actor(UserId("ivan"), OpenId("ou_ivan"), "chat"), "c" * 64, ACCESS, store.now)
     store.run(accept_missed, message(6, user="frank"), "{}", sorting, store.epoch, store.now)
     return store
+
+
+def draw_all(store: Store) -> None:
+    """Every card shows its request as it is."""
+    for view in store.run(cards_to_draw, 100):
+        lane = store.run(put_access_card, view, DRAWING, uuids(1)[0], store.now)
+        if lane is not None:
+            deliver_all(store, lane)
 
 
 def findings(store: Store, now: int | None = None) -> Findings:
@@ -97,6 +133,15 @@ BROKEN: dict[str, str] = {
     "asked_row_has_its_card": "DELETE FROM missed_batch_messages",
     "restored_row_waits": "UPDATE inbox SET verdict = 'restored' WHERE message_id = 'om_5'",
     "file_has_its_owner": "DELETE FROM owners",
+    "kept_row_has_its_request": "UPDATE access_requests SET user_id = 'other', open_id = '' WHERE state = 'open'",
+    "one_open_request_per_person": "UPDATE access_requests SET user_id = 'same', state = 'open'",
+    "request_is_decided_by_somebody": "UPDATE access_requests SET decided_by = NULL WHERE state = 'denied'",
+    "request_is_decided_once": "UPDATE access_requests SET state = 'approved' WHERE state = 'denied'",
+    "request_is_shown_to_who_asks": "DELETE FROM access_cards WHERE holder = 'applicant'",
+    "card_shows_no_future": "UPDATE access_cards SET drawn = 99",
+    "claim_code_in_its_time": "UPDATE claim_codes SET used_at = expires_at",
+    "login_link_in_its_time": "UPDATE web_logins SET opened_at = link_expires_at",
+    "setting_has_its_record": "DELETE FROM audit WHERE action = 'settings.changed'",
 }
 
 
@@ -132,6 +177,8 @@ class TestDelays:
             "L1_turn_not_started",
             "L1_claim_open",
             "L1_gap_open",
+            "L1_request_not_expired",
+            "L1_decision_not_shown",
         }
         lived.reboot()
         assert "L1_turn_not_repaired" in {one.name for one in findings(lived, lived.now + DAY_MS).delays}
