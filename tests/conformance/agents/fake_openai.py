@@ -7,16 +7,17 @@ In a test:
         ... an agent with base_url=server.base_url ...
         assert server.requests[0].body["model"] == "fake"
 
-Each request takes the next scripted reply; without one the server answers by itself (`Manners`). As a program, for
-benches and for trying things by hand: `python -m tests.conformance.agents.fake_openai --port 9000 --spread-ms 800`.
-It listens on loopback only. Of the product it imports nothing.
+Each request takes the next scripted reply; without one the server answers by itself (`Manners`), or as the given
+`answer` says, which then gets every POST whatever its path. As a program, for benches and for trying things by hand:
+`python -m tests.conformance.agents.fake_openai --port 9000 --spread-ms 800`. It listens on loopback only. Of the
+product it imports nothing.
 """
 
 import argparse
 import asyncio
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -135,13 +136,17 @@ class Request:
     body: dict[str, Any]
     headers: dict[str, str]
     peer: str
+    path: str = "/v1/chat/completions"
+
+
+Answer = Callable[[Request], Reply]
 
 
 class FakeOpenAi:
     """The server. `base_url`, `requests`, `script(...)`; `reached` and `gone` are set at every request and every client
     that leaves before its answer is complete, `goings` counts these."""
 
-    def __init__(self, port: int = 0, manners: Manners | None = None) -> None:
+    def __init__(self, port: int = 0, manners: Manners | None = None, answer: Answer | None = None) -> None:
         self.requests: list[Request] = []
         self.reached = asyncio.Event()
         self.gone = asyncio.Event()
@@ -150,6 +155,7 @@ class FakeOpenAi:
         self._changed = asyncio.Event()
         self._port = port
         self._manners = manners or Manners()
+        self._answer = answer
         self._replies: deque[Reply] = deque()
         self._runner: web.AppRunner | None = None
         self.base_url = ""
@@ -166,7 +172,8 @@ class FakeOpenAi:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 << 20)
-        app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_post("/{path:.*}" if self._answer else "/v1/chat/completions", self._complete)
+        app.router.add_get("/v1/models", self._models)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._port)
@@ -182,8 +189,10 @@ class FakeOpenAi:
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        self.requests.append(Request(body, dict(request.headers), str(request.transport and id(request.transport))))
-        reply = self._replies.popleft() if self._replies else self._own_reply(body)
+        peer = str(request.transport and id(request.transport))
+        heard = Request(body, dict(request.headers), peer, request.path)
+        self.requests.append(heard)
+        reply = self._replies.popleft() if self._replies else self._reply_to(heard)
         self.running += 1
         self.reached.set()
         self._changed.set()
@@ -229,6 +238,12 @@ class FakeOpenAi:
                 while True:
                     await self._do(request, response, chunk({"content": word}))
                     await asyncio.sleep(0)
+
+    async def _models(self, request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "fake", "object": "model", "owned_by": "fake"}]})
+
+    def _reply_to(self, heard: Request) -> Reply:
+        return self._answer(heard) if self._answer else self._own_reply(heard.body)
 
     def _own_reply(self, body: Mapping[str, Any]) -> Reply:
         question = next((m["content"] for m in reversed(body["messages"]) if m["role"] == "user"), "")
