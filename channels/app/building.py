@@ -29,6 +29,7 @@ from channels.service.clicks import Clicks
 from channels.service.commands import Commands
 from channels.service.commands_access import AccessCommands
 from channels.service.commands_agents import AgentCommands
+from channels.service.commands_archive import ArchiveCommands
 from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
@@ -41,6 +42,7 @@ from channels.service.missed_cards import MissedCards
 from channels.service.preparing import Preparing
 from channels.service.quarantine import Quarantine
 from channels.service.repair import Repair
+from channels.service.session_desk import SessionDesk
 from channels.service.standing import Standing
 from channels.service.stopping import Stopping
 from channels.service.turns import Turns
@@ -83,6 +85,7 @@ class Parts:
     connection: LongConnection
     approvals: Approvals
     desk: AccessDesk
+    sessions: SessionDesk
     standing: Standing
     connected: asyncio.Event  # set by the first connection that stands
 
@@ -160,10 +163,8 @@ def assemble(
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     cards = MissedCards(context, delivery.kick)
-    desk = AccessDesk(context)
-    approvals, guiding = Approvals(context, desk, delivery.kick), Guiding(context, delivery.kick)
-    clicks = Clicks(context, stopping, delivery.kick, cards, approvals)
-    intake = Intake(context, clicks, stopping, guiding)
+    faces = _faces(context, stopping, standing, workspaces, cards, delivery)
+    intake = Intake(context, faces.clicks, stopping, Guiding(context, delivery.kick))
     liveness = Liveness(clock, lambda: connection.health, owned.ownership.last_alive_at)
     connection = LongConnection(
         session,
@@ -180,8 +181,7 @@ def assemble(
     quarantine = Quarantine(context, owned.in_quarantine, cards.excerpt_of, context.missed.ring)
     repair = Repair(context, delivery, quarantine.may_repair)
     quarantine.tell_repair = repair.look
-    commands = make_commands(context, stopping, standing, workspaces, desk)
-    dispatch = Dispatch(context, delivery, commands, Claiming(context, desk), cards.excerpt_of)
+    dispatch = Dispatch(context, delivery, faces.commands, Claiming(context, faces.desk), cards.excerpt_of)
     return Parts(
         context=context,
         intake=intake,
@@ -193,25 +193,46 @@ def assemble(
         quarantine=quarantine,
         liveness=liveness,
         connection=connection,
-        approvals=approvals,
-        desk=desk,
+        approvals=faces.approvals,
+        desk=faces.desk,
+        sessions=faces.sessions,
         standing=standing,
         connected=connected,
     )
 
 
-def make_commands(
-    context: Context, stopping: Stopping, standing: Standing, workspaces: Workspaces, desk: AccessDesk
-) -> Commands:
-    """What people may type with a slash."""
-    return Commands(
+@dataclass(frozen=True, slots=True)
+class _Faces:
+    """What people meet: buttons, commands, and the desks behind them."""
+
+    desk: AccessDesk
+    sessions: SessionDesk
+    approvals: Approvals
+    clicks: Clicks
+    commands: Commands
+
+
+def _faces(
+    context: Context,
+    stopping: Stopping,
+    standing: Standing,
+    workspaces: Workspaces,
+    cards: MissedCards,
+    delivery: Delivery,
+) -> _Faces:
+    desk, sessions = AccessDesk(context), SessionDesk(context)
+    approvals, archive = Approvals(context, desk, delivery.kick), ArchiveCommands(context, sessions)
+    clicks = Clicks(context, stopping, delivery.kick, cards, approvals, archive)
+    commands = Commands(
         context,
         stopping,
         standing,
         SessionCommands(context, workspaces),
         AgentCommands(context),
         AccessCommands(context, desk),
+        archive,
     )
+    return _Faces(desk, sessions, approvals, clicks, commands)
 
 
 def _noting(liveness: Liveness, connected: asyncio.Event) -> Callable[[ConnectionHealth], None]:

@@ -15,6 +15,7 @@ from channels.ids import OpenId, UserId
 from channels.rules.access import Actor
 from channels.service.access_desk import AccessDesk, PageLink
 from channels.service.overlay import overlaid, values_in_force
+from channels.service.session_desk import SessionDesk
 from channels.store.transactions.access import admins_of
 from channels.store.transactions.web import LINK_LIFE_MS, change_settings, make_link, read_overlay
 from channels.store.tx import Tx
@@ -56,6 +57,10 @@ class AdminDesk:
     @property
     def access(self) -> AccessDesk:
         return self._parts.desk
+
+    @property
+    def sessions(self) -> SessionDesk:
+        return self._parts.sessions
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._parts.context.database.read(fn, *args, **kwargs)

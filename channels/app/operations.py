@@ -8,6 +8,7 @@ from typing import Any
 from channels.app.access_operations import AccessOperations
 from channels.app.building import Parts
 from channels.app.figures import Figures
+from channels.app.session_operations import SessionOperations
 from channels.errors import Refused
 from channels.store.invariants import look
 from channels.store.transactions.evidence import read_evidence
@@ -23,7 +24,8 @@ class ControlOperations:
     def table(self) -> dict[str, Operation]:
         """Name → operation, as the control socket serves them."""
         own: dict[str, Operation] = {"status": self.status, "backup": self.backup, "doctor": self.doctor}
-        return own | AccessOperations(lambda: self._parts.desk).table()
+        access, sessions = AccessOperations(lambda: self._parts.desk), SessionOperations(lambda: self._parts.sessions)
+        return own | access.table() | sessions.table()
 
     async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._figures.status()

@@ -204,6 +204,26 @@ EN = Texts(
     resume_unknown="There is no conversation number {number}. /sessions lists them.",
     resume_here="This already is conversation {number}. Just write.",
     resume_done="Back in conversation {number}: {words}",
+    command_archive="put this conversation away, or another: /archive 2",
+    command_unarchive="take a conversation out again, e.g. /unarchive 2",
+    command_delete="delete a conversation for good, e.g. /delete 2",
+    archive_how="Please add a number, for example {command} 2. /sessions lists them.",
+    archive_nothing="There is no conversation here yet. Add a number to put away another one: /archive 2",
+    archive_done="This conversation is archived. What was said is kept; its topic, if it had one, takes no more "
+    "questions. /unarchive and its number take it out again.",
+    archive_unchanged="This conversation is archived already.",
+    archive_unknown="There is no such conversation.",
+    archive_busy="Something is still running or on its way in this conversation, so it was left as it is. Send "
+    "/stop there, or wait a moment, and try again.",
+    archive_deleted="This conversation is deleted. What was said in it cannot be brought back.",
+    unarchive_done="This conversation is there again. Send /resume and its number to go on with it.",
+    unarchive_unchanged="This conversation is not archived. Send /resume and its number to go on with it.",
+    resume_archived="Conversation {number} is archived. Send /unarchive {number} first.",
+    button_delete="Delete for good",
+    delete_ask="Delete conversation {number}, “{words}”? Everything that was said in it goes from this service "
+    "and cannot be brought back. The messages in Feishu and the files in its folder stay, and so does the count of "
+    "what was used.",
+    delete_done="Deleted. The messages in Feishu and the files in its folder are still there.",
     cd_nowhere="There is no conversation here yet, and so no folder. Send a message first.",
     cd_here="Working folder: {folder}",
     cd_done="The next message works in {folder}",

@@ -167,6 +167,22 @@ class Texts:
     resume_unknown: str  # {number}
     resume_here: str  # {number}
     resume_done: str  # {number} {words}
+    command_archive: str
+    command_unarchive: str
+    command_delete: str
+    archive_how: str  # {command}
+    archive_nothing: str
+    archive_done: str
+    archive_unchanged: str
+    archive_unknown: str
+    archive_busy: str
+    archive_deleted: str
+    unarchive_done: str
+    unarchive_unchanged: str
+    resume_archived: str  # {number}
+    button_delete: str
+    delete_ask: str  # {number} {words}
+    delete_done: str
     cd_nowhere: str
     cd_here: str  # {folder}
     cd_done: str  # {folder}

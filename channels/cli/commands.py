@@ -11,6 +11,7 @@ from channels.cli.access import app as access
 from channels.cli.demo_words import DemoCommand
 from channels.cli.faults import explain
 from channels.cli.importing import no_collector
+from channels.cli.sessions import app as sessions
 
 DEMO_PORT, EMULATOR_PORT = 8790, 8800
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 web = typer.Typer(no_args_is_help=True, help="The admin page.")
 app.add_typer(web, name="web")
 app.add_typer(access, name="access")
+app.add_typer(sessions, name="sessions")
 
 ConfigFile = Annotated[
     Path | None,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 # In the order in which /help lists them
 COMMANDS: tuple[str, ...] = (
     *("help", "new", "stop", "status", "sessions", "resume", "agent", "cd", "usage"),
+    *("archive", "unarchive", "delete"),
     *("whoami", "userid", "groupid", "health"),
 )
 ADMIN_COMMANDS: tuple[str, ...] = ("grant", "revoke", "users", "requests", "web")
@@ -23,6 +24,9 @@ CHINESE: dict[str, str] = {
     "会话": "sessions",
     "恢复": "resume",
     "智能体": "agent",
+    "归档": "archive",
+    "取消归档": "unarchive",
+    "删除": "delete",
     "目录": "cd",
     "用量": "usage",
     "我是谁": "whoami",

@@ -17,6 +17,7 @@ from channels.logs import CARD_CLICKED, get_logger
 from channels.rules.quota import Short
 from channels.rules.turn import View
 from channels.service.approvals import ACTIONS, Approvals
+from channels.service.commands_archive import DELETE, ArchiveCommands
 from channels.service.context import Context
 from channels.service.missed_cards import STATES, MissedCards
 from channels.service.stopping import Stopping, draw
@@ -46,11 +47,12 @@ class Clicks:
         kick: Callable[[tuple[str, ...]], None],
         missed: MissedCards,
         approvals: Approvals,
+        archive: ArchiveCommands,
         *,
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
         self._context, self._stopping, self._kick, self._missed = context, stopping, kick, missed
-        self._approvals, self._limit_s = approvals, limit_s
+        self._approvals, self._archive, self._limit_s = approvals, archive, limit_s
 
     async def handle(self, click: CardClicked) -> Answer:
         """The toast for one click, never later than the limit."""
@@ -73,6 +75,8 @@ class Clicks:
             if not await self._approvals.may_chat(click.operator):
                 return toast("warning", words.not_admitted_title)
             return await self._continue(click, TurnId(turn_id))
+        if action == DELETE:
+            return await self._archive.press(click)
         if isinstance(action, str) and action in STATES:
             return await self._missed.decide(click)
         if action != "stop" or not isinstance(turn_id, str):

@@ -13,6 +13,7 @@ from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.service.commands_access import AccessCommands
 from channels.service.commands_agents import AgentCommands
+from channels.service.commands_archive import ArchiveCommands
 from channels.service.commands_sessions import SessionCommands
 from channels.service.context import Context
 from channels.service.standing import Standing
@@ -36,9 +37,11 @@ class Commands:
         conversations: SessionCommands,
         choosing: AgentCommands,
         access: AccessCommands,
+        archive: ArchiveCommands,
     ) -> None:
         self._context, self._stopping, self._standing = context, stopping, standing
         self._conversations, self._choosing, self._access = conversations, choosing, access
+        self._archive = archive
 
     async def carry_out(self, command: Command | UnknownCommand, message: Message) -> Decided:
         """The command's effect and its answer card."""
@@ -55,6 +58,8 @@ class Commands:
                 decided = await self._conversations.carry_out(name, arguments, message)
             case Command("agent", arguments):
                 decided = await self._choosing.carry_out(arguments, message)
+            case Command("archive" | "unarchive" | "delete" as name, arguments):
+                decided = await self._archive.carry_out(name, arguments, message)
             case Command(name):
                 decided = await self._answer(message, name, await self._card(name, message))
             case _:

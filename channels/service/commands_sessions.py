@@ -70,6 +70,8 @@ class SessionCommands:
         found = await context.database.read(find_numbered, message, number)
         if found is None:
             return await self._say("resume", message, self._notice(words.resume_unknown.format(number=number)))
+        if found.session.archived_at is not None:
+            return await self._say("resume", message, self._notice(words.resume_archived.format(number=number)))
         if found.is_current:
             return await self._say("resume", message, self._notice(words.resume_here.format(number=number)))
         begin = self._line(found).words or words.sessions_unsaid

@@ -11,6 +11,7 @@ from channels.store.tx import Tx
 
 MOST_PER_QUESTION = 20
 
+_KEPT = "session_id NOT IN (SELECT session_id FROM sessions WHERE deleted_at IS NOT NULL)"
 _SAYING = "('reply', 'send', 'notice', 'text', 'send_text')"
 
 # (name, what it means when a row answers, the question)
@@ -48,6 +49,21 @@ WHERE old.op IN {_SAYING} AND old.state IN ('done', 'pending')""",
         "S7_no_route_under_a_tombstone",
         "has a route although its topic has expired",
         "SELECT key, session_id FROM routes WHERE key IN (SELECT thread_id FROM expired_routes)",
+    ),
+    (
+        "S7_no_route_to_an_archived_session",
+        "is archived and has a route, or a turn that has not ended",
+        """
+SELECT session_id, archived_at FROM sessions WHERE archived_at IS NOT NULL AND (
+  session_id IN (SELECT session_id FROM routes)
+  OR session_id IN (SELECT session_id FROM turns WHERE state <> 'ended'))""",
+    ),
+    (
+        "deleted_session_is_empty",
+        "is deleted and something of it is still in the log, or to be shown",
+        """
+SELECT session_id, deleted_at FROM sessions WHERE deleted_at IS NOT NULL AND (
+  session_id IN (SELECT session_id FROM session_events) OR session_id IN (SELECT session_id FROM inflight))""",
     ),
     (
         "S8_attempts_are_dated",
@@ -109,17 +125,17 @@ WHERE earlier_seq > seq AND earlier_at < queued_at AND NOT EXISTS (SELECT 1 FROM
     (
         "turn_in_the_log",
         "is entered and not in the log, or in the log and not entered",
-        """
-SELECT turn_id, state FROM turns WHERE (entered_at IS NOT NULL) <> (turn_id IN (
+        f"""
+SELECT turn_id, state FROM turns WHERE {_KEPT} AND (entered_at IS NOT NULL) <> (turn_id IN (
   SELECT turn_id FROM session_events WHERE kind = 'user/message'))""",
     ),
     (
         "turn_ended_in_the_log",
         "has ended and the log does not say so exactly once, or the reverse",
-        """
+        f"""
 SELECT turns.turn_id, count(session_events.number) FROM turns
 LEFT JOIN session_events ON session_events.turn_id = turns.turn_id AND session_events.kind = 'turn/end'
-WHERE turns.state <> 'unknown' GROUP BY turns.turn_id
+WHERE turns.state <> 'unknown' AND turns.{_KEPT} GROUP BY turns.turn_id
 HAVING count(session_events.number) <> (turns.state = 'ended')""",
     ),
     (

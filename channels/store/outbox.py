@@ -1,5 +1,6 @@
 """Tables `outbox` and `sent_cards`: every effect before it happens, and what people were shown."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +111,9 @@ WHERE turn_id = :turn_id AND segment = :segment ORDER BY at LIMIT 1
 COUNT_RIVALS = """
 SELECT count(*) FROM outbox WHERE chat_id = :chat_id AND intent_id <> :intent_id AND unsure = 1
 AND kind IN ('reply', 'segment', 'send') AND state IN ('pending', 'unknown')
+"""
+FORGET_SENT_TEXTS = """
+UPDATE sent_cards SET text = '' WHERE turn_id IN (SELECT value FROM json_each(:turn_ids))
 """
 COUNT_SENT_OF_TURN = "SELECT count(*) FROM sent_cards WHERE turn_id = :turn_id"
 SELECT_RECORDED = "SELECT message_id FROM sent_cards WHERE chat_id = :chat_id AND at >= :since"
@@ -363,6 +367,11 @@ def count_sent_of_turn(tx: Tx, turn_id: TurnId) -> int:
     """How many messages of ours showed a card of this turn."""
     row = tx.row(COUNT_SENT_OF_TURN, {"turn_id": turn_id})
     return int(row[0]) if row else 0
+
+
+def forget_sent_texts(tx: Tx, turn_ids: Iterable[TurnId]) -> None:
+    """What the cards of these turns said; that they are ours stays known."""
+    tx.execute(FORGET_SENT_TEXTS, {"turn_ids": json.dumps(list(turn_ids))})
 
 
 def count_rivals(tx: Tx, intent: Intent) -> int:

@@ -14,6 +14,7 @@ SELECT_ROUTE = f"SELECT {_ROUTE} FROM routes WHERE key = :key"
 SELECT_ROUTE_OF_SESSION = f"""
 SELECT {_ROUTE} FROM routes WHERE session_id = :session_id ORDER BY key LIKE 'chat:%', last_activity_at DESC LIMIT 1
 """
+SELECT_ALL_OF_SESSION = f"SELECT {_ROUTE} FROM routes WHERE session_id = :session_id ORDER BY key"
 PUT_ROUTE = """
 INSERT INTO routes (key, session_id, chat_id, chat_type, sender_user_id, workspace_path, session_dir, worktree_branch,
                     card_message_id, created_at, last_activity_at)
@@ -54,6 +55,7 @@ VALUES (:message_id, :key, :turn_id, :session_id, :owner_epoch, 'open', :due_at)
 SELECT_CLAIM_BY_KEY = f"SELECT {_CLAIM} FROM establishing WHERE key = :key AND state = 'open'"
 SELECT_CLAIM_BY_MESSAGE = f"SELECT {_CLAIM} FROM establishing WHERE message_id = :message_id"
 SELECT_CLAIM_BY_TURN = f"SELECT {_CLAIM} FROM establishing WHERE turn_id = :turn_id"
+SELECT_CLAIM_OF_SESSION = f"SELECT {_CLAIM} FROM establishing WHERE session_id = :session_id LIMIT 1"
 SELECT_OVERDUE = f"SELECT {_CLAIM} FROM establishing WHERE state = 'open' AND due_at <= :now"
 SET_UNSURE = "UPDATE establishing SET state = 'unsure' WHERE message_id = :message_id AND state = 'open'"
 DELETE_CLAIM = "DELETE FROM establishing WHERE message_id = :message_id"
@@ -110,6 +112,11 @@ def find_route(tx: Tx, key: ConversationKey) -> Route | None:
 def find_route_of_session(tx: Tx, session_id: SessionId) -> Route | None:
     """The conversation that belongs to a session: its thread, else its chat route."""
     return _route(tx.row(SELECT_ROUTE_OF_SESSION, {"session_id": session_id}))
+
+
+def routes_of_session(tx: Tx, session_id: SessionId) -> list[Route]:
+    """Every conversation that goes on in this session."""
+    return [Route(*row) for row in tx.rows(SELECT_ALL_OF_SESSION, {"session_id": session_id})]
 
 
 def put_route(tx: Tx, route: Route, now: int) -> None:
@@ -214,6 +221,11 @@ def claim_of_message(tx: Tx, message_id: MessageId) -> Claim | None:
 
 def claim_of_turn(tx: Tx, turn_id: TurnId) -> Claim | None:
     return _claim(tx.row(SELECT_CLAIM_BY_TURN, {"turn_id": turn_id}))
+
+
+def claim_of_session(tx: Tx, session_id: SessionId) -> Claim | None:
+    """The claim (open or unsure) whose reply will make this session's route."""
+    return _claim(tx.row(SELECT_CLAIM_OF_SESSION, {"session_id": session_id}))
 
 
 def overdue_claims(tx: Tx, now: int) -> list[Claim]:

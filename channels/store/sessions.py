@@ -12,9 +12,11 @@ INSERT_SESSION = """
 INSERT INTO sessions (session_id, chat_id, chat_type, user_id, agent, cwd, created_at)
 VALUES (:session_id, :chat_id, :chat_type, :user_id, :agent, :cwd, :now)
 """
-SELECT_SESSION = """
-SELECT session_id, chat_id, chat_type, user_id, agent, cwd, created_at FROM sessions WHERE session_id = :session_id
-"""
+_SESSION = "session_id, chat_id, chat_type, user_id, agent, cwd, created_at, archived_at, deleted_at"
+SELECT_SESSION = f"SELECT {_SESSION} FROM sessions WHERE session_id = :session_id"
+SET_ARCHIVED = "UPDATE sessions SET archived_at = :at WHERE session_id = :session_id AND deleted_at IS NULL"
+SET_DELETED = "UPDATE sessions SET deleted_at = :now WHERE session_id = :session_id AND deleted_at IS NULL"
+DELETE_LOG = "DELETE FROM session_events WHERE session_id = :session_id"
 APPEND_EVENT = """
 INSERT INTO session_events (session_id, number, kind, turn_id, at, body)
 VALUES (:session_id, (SELECT coalesce(max(number), 0) + 1 FROM session_events WHERE session_id = :session_id),
@@ -37,8 +39,8 @@ SELECT_FOLDER = """
 SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'working-directory/change'
 ORDER BY number DESC LIMIT 1
 """
-SELECT_OF_PLACE = """
-SELECT session_id, chat_id, chat_type, user_id, agent, cwd, created_at FROM sessions
+SELECT_OF_PLACE = f"""
+SELECT {_SESSION} FROM sessions
 WHERE chat_id = :chat_id AND user_id = :user_id ORDER BY created_at, session_id
 """
 SELECT_FIRST_SAID = """
@@ -51,11 +53,11 @@ SELECT count(*), coalesce(sum(json_extract(body, '$.input_tokens')), 0),
 FROM session_events WHERE kind = 'usage' AND turn_id IN (SELECT value FROM json_each(:turn_ids))
 """
 COUNT_SESSIONS = "SELECT count(*) FROM sessions"
-SELECT_RECENT = """
+SELECT_RECENT = f"""
 WITH listed AS (
   SELECT sessions.*, (SELECT at FROM session_events WHERE session_events.session_id = sessions.session_id
                       ORDER BY number DESC LIMIT 1) AS last_at FROM sessions)
-SELECT session_id, chat_id, chat_type, user_id, agent, cwd, created_at, last_at FROM listed
+SELECT {_SESSION}, last_at FROM listed
 WHERE (last_at, session_id) < (:before_at, :before_id) ORDER BY last_at DESC, session_id DESC LIMIT :limit
 """
 SELECT_LOG_PART = """
@@ -79,6 +81,8 @@ class Session:
     agent: str
     cwd: str
     created_at: int = 0
+    archived_at: int | None = None
+    deleted_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,19 @@ def find_session(tx: Tx, session_id: SessionId) -> Session | None:
     return Session(*row) if row else None
 
 
+def set_archived(tx: Tx, session_id: SessionId, at: int | None) -> bool:
+    """Put it away, or (None) take it out again. Guarded: a deleted session stays what it is."""
+    return tx.execute(SET_ARCHIVED, {"session_id": session_id, "at": at}) == 1
+
+
+def delete_log(tx: Tx, session_id: SessionId, now: int) -> bool:
+    """The session is deleted, and everything that was said in it goes. Guarded: once."""
+    if tx.execute(SET_DELETED, {"session_id": session_id, "now": now}) != 1:
+        return False
+    tx.execute(DELETE_LOG, {"session_id": session_id})
+    return True
+
+
 def find_folder(tx: Tx, session: Session) -> Folder:
     """Where this session works: the last change in its log, else its workspace."""
     row = tx.row(SELECT_FOLDER, {"session_id": session.session_id})
@@ -202,7 +219,7 @@ def read_log_part(tx: Tx, session_id: SessionId, before: int, limit: int) -> lis
 def recent_sessions(tx: Tx, before_at: int, before_id: str, limit: int) -> list[Active]:
     """Sessions by last activity, newest first, from behind (before_at, before_id) on."""
     rows = tx.rows(SELECT_RECENT, {"before_at": before_at, "before_id": before_id, "limit": limit})
-    return [Active(Session(*row[:7]), row[7]) for row in rows]
+    return [Active(Session(*row[:-1]), row[-1]) for row in rows]
 
 
 def usage_by_turn(tx: Tx, session_ids: Iterable[SessionId], turn_ids: Iterable[TurnId]) -> dict[TurnId, Usage]:

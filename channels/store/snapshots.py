@@ -27,6 +27,7 @@ VALUES (:turn_id, :session_id, :chat_id, :chat_type, :trigger_message_id, :in_th
         :sender_user_id, :now)
 """
 SELECT_INFLIGHT = f"SELECT {_INFLIGHT} FROM inflight WHERE turn_id = :turn_id"
+HAS_OF_SESSION = "SELECT 1 FROM inflight WHERE session_id = :session_id LIMIT 1"
 SAVE_TEXT = "UPDATE inflight SET last_text = :text WHERE turn_id = :turn_id"
 SAVE_MESSAGE = "UPDATE inflight SET message = :message WHERE turn_id = :turn_id"
 SET_REACTION = "UPDATE inflight SET reaction_id = :reaction_id WHERE turn_id = :turn_id"
@@ -130,6 +131,11 @@ def insert_snapshot(tx: Tx, snapshot: Snapshot, now: int) -> None:
 def find_snapshot(tx: Tx, turn_id: TurnId) -> Snapshot | None:
     row = tx.row(SELECT_INFLIGHT, {"turn_id": turn_id})
     return _snapshot(row) if row else None
+
+
+def has_of_session(tx: Tx, session_id: SessionId) -> bool:
+    """Whether anything of this session's turns is still to be shown."""
+    return tx.row(HAS_OF_SESSION, {"session_id": session_id}) is not None
 
 
 def save_text(tx: Tx, turn_id: TurnId, text: str) -> None:

@@ -44,6 +44,8 @@ SELECT 1 FROM turns AS mine JOIN turns AS other ON other.session_id = mine.sessi
 WHERE mine.turn_id = :turn_id AND (other.ended_at IS NULL OR other.ended_at >= mine.queued_at) LIMIT 1
 """
 HAS_TURNS = "SELECT 1 FROM turns WHERE session_id = :session_id LIMIT 1"
+IS_OPEN = "SELECT 1 FROM turns WHERE session_id = :session_id AND state <> 'ended' LIMIT 1"
+SELECT_IDS_OF_SESSION = "SELECT turn_id FROM turns WHERE session_id = :session_id"
 IS_BUSY = "SELECT 1 FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') LIMIT 1"
 ENTER = """
 UPDATE turns SET state = 'entered', entered_at = :now
@@ -189,6 +191,16 @@ def has_turns(tx: Tx, session_id: SessionId) -> bool:
 
 def is_session_busy(tx: Tx, session_id: SessionId) -> bool:
     return tx.row(IS_BUSY, {"session_id": session_id}) is not None
+
+
+def is_session_open(tx: Tx, session_id: SessionId) -> bool:
+    """Whether any turn of this session has not come to its end, those that wait for repair included."""
+    return tx.row(IS_OPEN, {"session_id": session_id}) is not None
+
+
+def turns_of_session(tx: Tx, session_id: SessionId) -> list[TurnId]:
+    """Every turn that this session ever had."""
+    return [TurnId(row[0]) for row in tx.rows(SELECT_IDS_OF_SESSION, {"session_id": session_id})]
 
 
 def enter_turn(tx: Tx, turn_id: TurnId, start_epoch: StartEpoch, epoch: OwnerEpoch, now: int) -> bool:

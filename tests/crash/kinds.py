@@ -80,6 +80,24 @@ async def agents(stage: Stage) -> None:
     await stage.answered(stage.say("in the topic", thread_id=topic))
 
 
+async def put_away(stage: Stage) -> None:
+    """Conversations are archived, taken out again, resumed, and deleted by a button that is pressed twice."""
+    first = stage.say("first session")
+    await stage.answered(first)
+    for text in ("/archive", "/archive", "/resume 1", "/unarchive 1", "/resume 1"):
+        await stage.answered(stage.say(text, expect=Expect.NOTICE))
+    await stage.answered(stage.say("in the first again"))
+    await stage.answered(stage.say("in a topic", "Bob", GROUP, mention_bot=True))
+    await stage.answered(stage.say("/archive 1", "Bob", GROUP, mention_bot=True, expect=Expect.NOTICE))
+    await stage.quiet()
+    asked = stage.say("/delete 1", expect=Expect.NOTICE)
+    await stage.answered(asked)
+    for _ in range(2):
+        if stage.button(asked, "session_delete"):
+            await stage.press(asked, "session_delete")
+    await stage.answered(stage.say("a fresh one"))
+
+
 async def other_bots(stage: Stage) -> None:
     """Another app's bot asks, in a group where bots are answered."""
     stage.world.add_other_bot("Robot", "robot", [GROUP])

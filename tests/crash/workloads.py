@@ -315,6 +315,7 @@ WORKLOADS = {
         Workload("quotes and edits", kinds.quotes),
         Workload("new places", kinds.new_places),
         Workload("sessions", kinds.sessions, sections={"topics": {"private": "chat", "group": "topic"}}),
+        Workload("put away", kinds.put_away, sections={"topics": {"private": "chat", "group": "topic"}}),
         Workload(
             "access on approval", permits.approval, sections={"access": {"mode": "approval", "admins": ["u_alice"]}}
         ),

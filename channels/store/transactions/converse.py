@@ -126,10 +126,13 @@ def start_anew(
 
 
 def list_sessions(tx: Tx, message: Message, most: int) -> tuple[list[Numbered], int]:
-    """A person's newest sessions in this chat, the newest first, and how many more there are."""
+    """A person's newest sessions in this chat, the newest first, and how many more there are. What is archived is left
+    out."""
     found = sessions.sessions_of_place(tx, message.envelope.chat_id, message.envelope.sender.user_id)
     current, shown = find_current(tx, message), []
     for number in range(len(found), 0, -1):
+        if found[number - 1].archived_at is not None:
+            continue
         one = _numbered(tx, number, found[number - 1], current)
         if one.words or one.is_current:  # the others were begun and never used
             shown.append(one)
@@ -139,17 +142,18 @@ def list_sessions(tx: Tx, message: Message, most: int) -> tuple[list[Numbered], 
 
 
 def find_numbered(tx: Tx, message: Message, number: int) -> Numbered | None:
-    """The person's session of that number in this chat."""
+    """The person's session of that number in this chat, unless it is deleted."""
     found = sessions.sessions_of_place(tx, message.envelope.chat_id, message.envelope.sender.user_id)
-    if not 0 < number <= len(found):
+    if not 0 < number <= len(found) or found[number - 1].deleted_at is not None:
         return None
     return _numbered(tx, number, found[number - 1], find_current(tx, message))
 
 
 def resume_session(tx: Tx, message: Message, session_id: SessionId, answer: Answer, now: int) -> Decided:
-    """/resume: this place goes on in that session with its next message."""
+    """/resume: this place goes on in that session with its next message; one that was archived meanwhile waits until it
+    is taken out again."""
     envelope, session = message.envelope, sessions.find_session(tx, session_id)
-    if not inbox.is_accepted(tx, envelope.message_id) or session is None:
+    if not inbox.is_accepted(tx, envelope.message_id) or session is None or session.archived_at is not None:
         return Decided("decided_before")
     before = route_of(tx, message)
     if not routes.is_tombstoned(tx, envelope.conversation):

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from channels.web.admin import pages, people, setting
+from channels.web.admin import pages, people, putting_away, setting
 from channels.web.admin.desk import Desk
 from channels.web.admin.entering import Entering
 from channels.web.admin.guard import BODY_LIMIT_S, make_guard
@@ -24,6 +24,7 @@ def add_admin_page(
     page.router.add_get("/health.json", pages.tell_health)
     page.router.add_get("/sessions", pages.show_sessions)
     page.router.add_get("/sessions/{session_id}", pages.show_session)
+    page.router.add_post("/sessions/{session_id}", putting_away.move_session)
     page.router.add_get("/turns", pages.show_turns)
     page.router.add_get("/outbox", pages.show_outbox)
     page.router.add_get("/people", people.show_people)

@@ -6,6 +6,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from channels.ids import UserId
 from channels.rules import access
 from channels.service.access_desk import AccessDesk
+from channels.service.session_desk import SessionDesk
 from channels.store.tx import Tx
 
 P = ParamSpec("P")
@@ -35,6 +36,11 @@ class Desk(Protocol):
     @property
     def access(self) -> AccessDesk:
         """Who may do what, and who asks."""
+        ...
+
+    @property
+    def sessions(self) -> SessionDesk:
+        """Archiving and deleting."""
         ...
 
     async def is_admin(self, user_id: UserId) -> bool: ...

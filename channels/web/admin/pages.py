@@ -18,6 +18,7 @@ from channels.web.admin.visit import current_visit
 
 ROWS = 50
 LOG_ENTRIES = 400
+SAID = {"archived": "session_archived", "unarchived": "session_unarchived"}
 STATES = ("pending", "unknown", "done", "gone", "refused", "expired", "superseded")
 
 
@@ -40,12 +41,22 @@ async def show_sessions(request: web.Request) -> web.Response:
     at, _, session_id = request.query.get("before", "").partition("_")
     before_at, before_id = (_number(at), session_id) if session_id else (NO_END, "")
     found = await visit.desk.read(list_sessions, before_at, before_id, ROWS + 1)
+    said = visit.words["session_deleted"] if request.query.get("said") == "deleted" else ""
     rows, last = found[:ROWS], found[ROWS - 1] if len(found) > ROWS else None
     older = f"/admin/sessions?before={last.last_at}_{last.session.session_id}" if last else ""
-    return visit.draw("sessions.html", here="sessions", rows=rows, older=older, paged="before" in request.query)
+    paged = "before" in request.query
+    return visit.draw("sessions.html", here="sessions", rows=rows, older=older, paged=paged, said=said)
 
 
 async def show_session(request: web.Request) -> web.Response:
+    said = SAID.get(request.query.get("said", ""), "")
+    return await draw_session(request, said=current_visit().words[said] if said else "")
+
+
+async def draw_session(
+    request: web.Request, *, status: int = 200, said: str = "", fault: str = "", asks: bool = False
+) -> web.Response:
+    """One conversation. `said`: what was just done; `asks`: whether it is really to be deleted."""
     visit, session_id = current_visit(), SessionId(request.match_info["session_id"])
     before = _before(request)
     found = await visit.desk.read(read_conversation, session_id, before, LOG_ENTRIES)
@@ -55,7 +66,11 @@ async def show_session(request: web.Request) -> web.Response:
     earlier = found.entries[0].number if found.earlier else 0
     return visit.draw(
         "session.html",
+        status,
         here="sessions",
+        said=said,
+        fault=fault,
+        asks=asks,
         session=found.session,
         pieces=pieces,
         earlier=earlier,

@@ -110,6 +110,8 @@ BROKEN: dict[str, str] = {
     "S2_nothing_said_twice": f"""
         UPDATE outbox SET successor_of = {SAID} WHERE turn_id = {RUNNING_ID} AND op = 'reply'""",
     "S7_no_route_under_a_tombstone": "INSERT INTO expired_routes SELECT key, 1 FROM routes LIMIT 1",
+    "S7_no_route_to_an_archived_session": "UPDATE sessions SET archived_at = 1",
+    "deleted_session_is_empty": "UPDATE sessions SET archived_at = 1, deleted_at = 1",
     "S8_attempts_are_dated": f"UPDATE outbox SET attempts = 0 WHERE intent_id = {SAID}",
     "S10_no_epoch_from_the_future": f"UPDATE turns SET owner_epoch = 99 WHERE turn_id = {OLD_ID}",
     "S10_open_work_has_the_current_owner": "INSERT INTO owners VALUES (2, 1, 'test')",
