@@ -20,6 +20,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from channels.ids import OwnerEpoch, ReservationId, SessionId, StartEpoch, TurnId
 
@@ -175,6 +176,17 @@ def payload(item: Item) -> str:
 
 def payload_hash(item: Item) -> str:
     return sha256_hex(payload(item))
+
+
+def parse_item(text: str) -> Item | None:
+    """What `payload` wrote; None for anything else."""
+    try:
+        values: dict[str, Any] = json.loads(text)
+        receipt, ref = Receipt(**values.pop("receipt")), EvidenceRef(**values.pop("evidence"))
+        item = Item(receipt=receipt, evidence=ref, **values)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return item if payload(item) == text else None
 
 
 def is_hash(value: object) -> bool:

@@ -17,6 +17,8 @@ from channels.errors import Broken
 Parameters = Mapping[str, object] | Sequence[object]
 StatementHook = Callable[[str], None]
 
+ConstraintFailed = sqlite3.IntegrityError  # the schema refuses it: UNIQUE, CHECK, a reference or a trigger
+
 _DATA_VERBS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES"})
 _SCHEMA_VERBS = frozenset({"CREATE", "ALTER", "DROP", ""})
 _FIRST_WORD = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/|;)*([A-Za-z]*)", re.DOTALL)

@@ -33,7 +33,11 @@ TABLE_NAMED = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+([a-z_]+)\b")
 # a code block that the demo agent shows to people
 SQL_FOR_SHOW = {"channels/agents/demo_texts.py"}
 # what knows tables in general and none in particular
-STORE_ENGINE = {"__init__", "tx", "batch", "database", "migrate", "lock", "invariants", "invariants_access"}
+STORE_ENGINE = {"__init__", "tx", "batch", "database", "migrate", "lock"} | {
+    "invariants",
+    "invariants_access",
+    "invariants_ledger",
+}
 
 
 @cache

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from channels.ids import OwnerEpoch
-from channels.store import inbox, outbox, owners, routes, sessions, snapshots, turns
+from channels.store import inbox, outbox, owners, quotas, routes, sessions, snapshots, turns
 from channels.store.transactions.admit import CLAIM_WAIT_MS
 from channels.store.tx import Tx
 
 PROCESSED_RETENTION_MS = 30 * 24 * 3_600_000
 PAYLOAD_RETENTION_MS = 72 * 3_600_000
 STARTS_AT_MOST = 5  # preparations that a queued turn may have begun: a message must not kill the process for ever
+WINDOW_RETENTION_MS = 400 * 24 * 3_600_000  # what was used stays in `usage` for ever
 OUTBOX_RETENTION_MS = 14 * 24 * 3_600_000
 
 
@@ -65,6 +66,7 @@ def beat(tx: Tx, now: int, alive_at: int | None) -> None:
 def sweep(tx: Tx, now: int) -> int:
     """Retention: returns how many rows were forgotten or cleared."""
     touched = inbox.forget(tx, now - PROCESSED_RETENTION_MS, now - PAYLOAD_RETENTION_MS, now - PROCESSED_RETENTION_MS)
+    touched += quotas.forget_windows(tx, now - WINDOW_RETENTION_MS)
     return touched + outbox.forget_ended(tx, now - OUTBOX_RETENTION_MS)
 
 

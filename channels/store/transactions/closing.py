@@ -38,7 +38,10 @@ def sweep_reservations(tx: Tx, epoch: OwnerEpoch, now: int, limit: int = 64) -> 
     opened = open_outbox(tx)
     if isinstance(opened, Refused) or opened.control.user_paused:
         return Swept()
-    overdue = settlements.overdue(tx, now, limit)
+    try:
+        overdue = settlements.overdue(tx, now, limit)
+    except settlements.Unreadable:
+        return Swept()
     for row in overdue:
         retire(tx, row, Terminal.EXPIRED, Code.EXPIRED, row.attempts, now)
     ways: list[str] = []

@@ -12,10 +12,10 @@ from channels.rules.settlement import Caller
 from channels.store import inbox, outbox, sessions, snapshots, turns
 from channels.store.transactions.access import Person, look_up_standing
 from channels.store.transactions.admit import FIRST_SEQUENCES
-from channels.store.transactions.settle import Spent, keep_evidence
+from channels.store.transactions.settle import Kept, Spent, keep_evidence
 from channels.store.transactions.settlement import Acked, enqueue
 from channels.store.transactions.settlement_facts import Refused
-from channels.store.tx import Tx
+from channels.store.tx import ConstraintFailed, Tx
 
 TOLD = frozenset({"completed", "max_tokens", "failed"})  # outcomes that a long turn tells its person about
 ASKED = frozenset({"message", "continue"})  # causes that a person brought about
@@ -184,7 +184,7 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int, *, repaired: boo
     inbox.finish_rows_of_turn(tx, lease.turn_id, now)
     settlement = None
     if evidence is not None:
-        settlement = enqueue(tx, evidence.reservation_id, evidence.ref, Caller(None, lease.owner_epoch), now)
+        settlement = _queue_settlement(tx, evidence, lease, now)
     if snapshot is None:
         return Finished(turn.outcome, (), settlement)
     drawings = finish.stopped if turn.outcome == "stopped" else finish.drawings
@@ -193,6 +193,15 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int, *, repaired: boo
     outbox.add_intents(tx, _notifications(snapshot, turn.outcome, finish.notice), now)
     lanes = (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id))
     return Finished(turn.outcome, lanes, settlement)
+
+
+def _queue_settlement(tx: Tx, evidence: Kept, lease: Lease, now: int) -> Acked | Refused | None:
+    """No settlement holds up a turn's end: what the schema refuses here is left to the sweep."""
+    try:
+        with tx.savepoint():
+            return enqueue(tx, evidence.reservation_id, evidence.ref, Caller(None, lease.owner_epoch), now)
+    except ConstraintFailed:
+        return None
 
 
 def finish_if_stopped(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:

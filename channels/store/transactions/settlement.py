@@ -5,7 +5,6 @@ What each promises, and the order of the checks, stands in `rules.settlement`. A
 read is refused by every one of them and left as it is.
 """
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,11 +21,12 @@ from channels.store.transactions.settlement_facts import (
     find_fact,
     freeze,
     open_outbox,
+    refusing_unreadable,
     retire,
     with_way,
     write_end,
 )
-from channels.store.tx import Tx
+from channels.store.tx import ConstraintFailed, Tx
 
 Guard = Callable[[Tx, Item], str | None]  # None: allowed; else why not, in a word or two
 ERROR_CHARACTERS = 200
@@ -84,6 +84,7 @@ class Status:
     bytes: int
 
 
+@refusing_unreadable
 def enqueue(tx: Tx, reservation_id: ReservationId, ref: EvidenceRef, caller: Caller, now: int) -> Acked | Refused:
     """Make the settlement of an ended turn durable: from this commit on it is owed. Everything frozen is read here;
     the caller says only which reservation and which evidence. The same again is a duplicate, something else under the
@@ -115,6 +116,7 @@ def enqueue(tx: Tx, reservation_id: ReservationId, ref: EvidenceRef, caller: Cal
     return Acked(key, payload_hash, deadline, now, control.generation)
 
 
+@refusing_unreadable
 def status(tx: Tx, now: int) -> Status | Refused:
     """What waits, what has ended, and who is stopped. Writes nothing, whatever the file is like."""
     opened = open_outbox(tx)
@@ -132,6 +134,7 @@ def status(tx: Tx, now: int) -> Status | Refused:
     return Status(pending, history, counts, control.generation, control.user_paused, stops, measured.bytes)
 
 
+@refusing_unreadable
 def apply(
     tx: Tx, key: str, payload_hash: str, generation: int | None, caller: Caller, guard: Guard | None, now: int
 ) -> Settled | Refused:
@@ -217,7 +220,7 @@ def _try(tx: Tx, row: PendingRow, control: Control, caller: Caller, now: int) ->
             fact = write_end(tx, row, Terminal.SETTLED, "", row.attempts, now)
     except NotSettled as error:
         return _count_failure(tx, row, control, error.code, error.why, now)
-    except sqlite3.IntegrityError as error:  # the schema saw what no check here did: a defect, and no reason to spin
+    except ConstraintFailed as error:  # the schema saw what no check here did: a defect, and no reason to spin
         return _count_failure(tx, row, control, Code.FAILED, str(error), now)
     return Settled(with_way(tx, fact), False, control.generation)
 

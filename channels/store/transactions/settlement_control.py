@@ -7,7 +7,7 @@ from channels.rules.settlement import Caller, Code, StopKey, StopRequest, StopSe
 from channels.store import owners, reservations, settlement_control, settlements
 from channels.store.settlement_control import Control, Stop
 from channels.store.settlements import Fact, PendingRow
-from channels.store.transactions.settlement_facts import Refused, find_fact, open_outbox, retire
+from channels.store.transactions.settlement_facts import Refused, find_fact, open_outbox, refusing_unreadable, retire
 from channels.store.tx import Tx
 
 
@@ -21,6 +21,7 @@ class Controlled:
     retired: int = 0
 
 
+@refusing_unreadable
 def stop(tx: Tx, request: StopRequest, reason: str, caller: Caller, now: int) -> Controlled | Refused:
     """Stop exactly one session for ever: its tombstone, the end of its pending rows, and a new generation. By raw
     session id, or by a settlement of the caller's own, whose session is looked up here."""
@@ -40,11 +41,11 @@ def stop(tx: Tx, request: StopRequest, reason: str, caller: Caller, now: int) ->
             session_hash = known
     if settlement_control.is_stopped(tx, session_hash):
         return Controlled(control.generation, control.user_paused, False)
+    bound = settlements.pending_of_session(tx, session_hash)
     if not _make_room(tx, now):
         return Refused(Code.STOP_CAPACITY, control.generation)
     moved = replace(control, generation=control.generation + 1)
     settlement_control.insert_stop(tx, Stop(session_hash, reason[:64], moved.generation, now))
-    bound = settlements.pending_of_session(tx, session_hash)
     for row in bound:
         retire(tx, row, Terminal.STOPPED, Code.STOPPED, row.attempts, now)
     settlement_control.set_control(tx, moved, now)
@@ -83,6 +84,7 @@ def _make_room(tx: Tx, now: int) -> bool:
     return False
 
 
+@refusing_unreadable
 def _set_paused(tx: Tx, paused: bool, caller: Caller, now: int) -> Controlled | Refused:
     opened = open_outbox(tx)
     if isinstance(opened, Refused):

@@ -1,6 +1,9 @@
 """Settlements as all operations see them: the file that can be read, the frozen item, and how one ends."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from channels.rules import settlement as rules
 from channels.rules.settlement import Code, Item, Terminal
@@ -9,8 +12,11 @@ from channels.store.evidence import Evidence
 from channels.store.releases import Release
 from channels.store.reservations import Reservation
 from channels.store.settlement_control import Control
-from channels.store.settlements import Fact, Measure, PendingRow
+from channels.store.settlements import Fact, Measure, PendingRow, Unreadable
 from channels.store.tx import Tx
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 NOTHING = Measure(0, 0, 0, True)
 
@@ -36,6 +42,19 @@ class Opened:
 
     control: Control
     measure: Measure
+
+
+def refusing_unreadable(operation: Callable[P, T]) -> Callable[P, T | Refused]:
+    """An operation that meets a row which nobody can read is refused. It has written nothing by then."""
+
+    @wraps(operation)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T | Refused:
+        try:
+            return operation(*args, **kwargs)
+        except Unreadable as error:
+            return Refused(Code.INVALID_OUTBOX, 0, str(error))
+
+    return guarded
 
 
 def open_outbox(tx: Tx) -> Opened | Refused:

@@ -9,11 +9,15 @@ from channels.rules.delivery import Attempt
 from channels.rules.intents import Drawing
 from channels.rules.message import Envelope, Message, Sender
 from channels.rules.routing import Policy
-from channels.store import inbox
+from channels.rules.settlement import Caller
+from channels.store import inbox, settlement_control
 from channels.store.transactions.accept import accept_message
 from channels.store.transactions.admit import Admission, Decided, Held, NotYet, decide_message
 from channels.store.transactions.deliver import Effect, begin_next, record_success
 from channels.store.transactions.run import Finish, Finished, Lease, enter_turn, finish_turn, uuids_for
+from channels.store.transactions.settle import Spent
+from channels.store.transactions.settlement import Acked, Settled, apply
+from channels.store.transactions.settlement_facts import Refused
 from channels.store.turns import Turn, find_turn, runnable_turns
 from tests.store.tables.conftest import Store
 
@@ -98,6 +102,28 @@ def finish_of(outcome: str = "completed", pages: int = 1) -> Finish:
 
 def finish(store: Store, turn_id: TurnId, outcome: str = "completed", pages: int = 1) -> Finished | None:
     return store.run(finish_turn, lease_of(store, turn_id), finish_of(outcome, pages), store.now)
+
+
+def host(store: Store) -> Caller:
+    """Who settles here: the host itself, under this boot."""
+    return Caller(None, store.epoch)
+
+
+def spend(store: Store, turn_id: TurnId, tokens: int, outcome: str = "completed") -> Finished:
+    """Finish a turn that has used so many tokens of input."""
+    done = store.run(
+        finish_turn, lease_of(store, turn_id), replace(finish_of(outcome), spent=Spent(tokens, model="m")), store.now
+    )
+    assert done is not None
+    return done
+
+
+def settle(store: Store, done: Finished | None) -> Settled | Refused:
+    """Apply the settlement that a finish has queued."""
+    assert done is not None and isinstance(done.settlement, Acked), done
+    ack, generation = done.settlement, store.run(settlement_control.read_control)
+    assert generation is not None
+    return store.run(apply, ack.key, ack.payload_hash, generation.generation, host(store), None, store.now)
 
 
 def begin(store: Store, lane: str) -> Attempt:

@@ -11,6 +11,7 @@ from channels.store.transactions.access import claim_admin, make_code
 from channels.store.transactions.access_requests import Verdict, cards_to_draw, decide_request, put_access_card
 from channels.store.transactions.missed import Sorting, accept_missed, open_gap
 from channels.store.transactions.quarantine import take_restored
+from channels.store.transactions.settlement import Settled
 from channels.store.transactions.web import change_settings, make_link, use_link
 from channels.store.tx import Tx
 from tests.store.tables.conftest import Store
@@ -25,6 +26,8 @@ from tests.store.tables.drive import (
     enter,
     finish,
     message,
+    settle,
+    spend,
     uuids,
 )
 
@@ -38,7 +41,7 @@ def lived(store: Store) -> Store:
     """A file in the middle of its life: one turn through, one running, one closing, one queued, one message asked."""
     turn_id = admit(store, DONE)
     enter(store, turn_id)
-    finish(store, turn_id)
+    assert isinstance(settle(store, spend(store, turn_id, 9_000)), Settled)
     deliver_all(store, f"turn:{turn_id}")
     deliver_all(store, f"react:{turn_id}")
     enter(store, admit(store, RUNNING))
@@ -144,6 +147,31 @@ BROKEN: dict[str, str] = {
     "claim_code_in_its_time": "UPDATE claim_codes SET used_at = expires_at",
     "login_link_in_its_time": "UPDATE web_logins SET opened_at = link_expires_at",
     "setting_has_its_record": "DELETE FROM audit WHERE action = 'settings.changed'",
+    "S4_windows_balance": "UPDATE quotas SET turns_limit = 5, turns_free = 5 WHERE user_id = 'alice'",
+    "S4_held_is_reserved": "UPDATE quotas SET tokens_held = 0 WHERE user_id = 'dave'",
+    "S4_used_was_released": "UPDATE quotas SET tokens_used = 8999 WHERE user_id = 'alice' AND period = 'month'",
+    "S4_reserved_is_held": "DELETE FROM quotas WHERE user_id = 'dave' AND period = 'day'",
+    "S4_turn_is_reserved": f"UPDATE turns SET reservation = 'reservation:gone' WHERE turn_id = {QUEUED_ID}",
+    "S5_released_once": "DELETE FROM releases",
+    "S5_release_has_its_receipt": "UPDATE releases SET receipt = NULL",
+    "S5_receipt_has_its_release": """
+        INSERT INTO outbox (intent_id, kind, op, lane, place, chat_id, target, payload, uuid, terminal, state,
+                            next_attempt_at, created_at, ended_at)
+        VALUES ('another', 'receipt', 'receipt', 'another', 1, '', '', '', 'another', 0, 'done', 1, 1, 1)""",
+    "S5_release_has_its_usage": "UPDATE usage SET input_tokens = 1",
+    "S6_own_evidence_only": f"UPDATE turns SET start_epoch = 2 WHERE turn_id = {OLD_ID}",
+    "S7_a_stopped_session_never_settles": f"""
+        INSERT INTO settlement_stops SELECT session_hash, 1, 'test', 2, 1 FROM reservations
+        WHERE turn_id = {OLD_ID}""",
+    "S8_deadlines_stay": "UPDATE settlement_pending SET deadline = deadline + 1",
+    "S8_settled_in_time": "UPDATE reservations SET queued_at = queued_at - 300001 WHERE state = 'released'",
+    "S8_queued_as_it_says": "DELETE FROM settlement_pending",
+    "S9_a_pause_holds": "INSERT INTO settlement_control VALUES (1, 1, 2, 1, 1)",
+    "settlement_bounds": """
+        WITH RECURSIVE more (place) AS (VALUES (1) UNION ALL SELECT place + 1 FROM more WHERE place < 33)
+        INSERT INTO settlement_history
+        SELECT place + 1, substr(hex(zeroblob(32)) || place, -64), 1, hex(zeroblob(32)), '', hex(zeroblob(32)),
+               'settled', '', '', 0, 1, 1, 1 FROM more""",
 }
 
 
@@ -181,6 +209,8 @@ class TestDelays:
             "L1_gap_open",
             "L1_request_not_expired",
             "L1_decision_not_shown",
+            "L1_reservation_lingers",
+            "L1_settlement_overdue",
         }
         lived.reboot()
         assert "L1_turn_not_repaired" in {one.name for one in findings(lived, lived.now + DAY_MS).delays}

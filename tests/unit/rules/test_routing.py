@@ -4,7 +4,8 @@ Each row is one message. *where*: "private" and "group" are chats, "… topic" a
 message of a topic there. *writes*: Alice where nobody else is named; "us" is the bot itself. *the bot knows*: what its
 file holds about the place: routed (there is a session), establishing (a session is being opened: by this person, or
 "root" for the message under which this one hangs), expired (the topic has a tombstone), taken back (recalled), asked
-for (somebody pressed *Handle all* on a pending card), waiting (messages in the queue), bots had (answers to bots).
+for (somebody pressed *Handle all* on a pending card), waiting (messages in the queue), bots had (answers to bots),
+quota used up (of whoever writes).
 """
 
 import re
@@ -17,6 +18,7 @@ import pytest
 from channels.ids import ChatId, ConversationKey, MessageId, OpenId, SessionId, ThreadId, UserId
 from channels.rules.command import parse
 from channels.rules.message import Envelope, Message, Sender
+from channels.rules.quota import Short
 from channels.rules.routing import (
     AwaitEstablishing,
     Continue,
@@ -73,6 +75,7 @@ KNOWN: dict[str, Mapping[str, object]] = {
     "expired": {"tombstoned": True},
     "taken back": {"recalled": True},
     "asked for": {"asked_for": True},
+    "quota used up": {"short": Short("turns", "day", 3, 3, 0, 86_400_000)},
 }
 COUNTS = {r"(\d+) waiting": "waiting", r"bots had (\d+)": "bot_answers"}
 
