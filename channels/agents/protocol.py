@@ -7,6 +7,20 @@ from typing import Protocol, runtime_checkable
 
 from channels.ids import SessionId, TurnId, UserId
 from channels.rules.agent_event import AgentEvent
+from channels.rules.permission import PermissionAnswer, PermissionOption, PermissionQuestion
+
+__all__ = [
+    "Agent",
+    "Attachment",
+    "Gate",
+    "KeepsProcesses",
+    "PermissionAnswer",
+    "PermissionOption",
+    "PermissionQuestion",
+    "ProcessFigure",
+    "Said",
+    "TurnRequest",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,41 +41,6 @@ class Attachment:
     path: Path | None = None
     size_bytes: int = 0
     why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionOption:
-    """One answer that the agent offers. `kind` is ACP's: allow_once, allow_always, reject_once, reject_always."""
-
-    option_id: str
-    name: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionQuestion:
-    """What an agent wants to do and may not do unasked. `kind` is that of the tool (see `ToolCalled`), `arguments` the
-    command or the arguments as text, `diff` the change in unified form, `paths` the files it touches. `options` may be
-    empty: then only yes and no can be said."""
-
-    tool_id: str
-    title: str
-    kind: str
-    arguments: str = ""
-    diff: str = ""
-    paths: tuple[str, ...] = ()
-    options: tuple[PermissionOption, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionAnswer:
-    """What was decided. `option_id` is the chosen one of the agent's own options, "" where it offered none. `why`:
-    allowed (by a person), policy (of the settings, either way), denied (by a person), no_code_write, timeout, ended
-    (the turn has ended or the service is going down)."""
-
-    allowed: bool
-    option_id: str = ""
-    why: str = "allowed"
 
 
 class Gate(Protocol):

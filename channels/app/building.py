@@ -18,6 +18,7 @@ from channels.feishu.connection import ConnectionHealth, ConnectionSettings, Con
 from channels.ids import UserId
 from channels.rules.access import AccessPolicy
 from channels.rules.downloads import MEGABYTE, FileLimits
+from channels.rules.gate import ToolPolicy
 from channels.rules.gathering import Windows
 from channels.rules.quota import Limits, QuotaPolicy
 from channels.rules.routing import Policy
@@ -39,6 +40,7 @@ from channels.service.intake import Intake
 from channels.service.liveness import Liveness
 from channels.service.missed import Missed, MissedPlan
 from channels.service.missed_cards import MissedCards
+from channels.service.permissions import Permissions
 from channels.service.preparing import Preparing
 from channels.service.quarantine import Quarantine
 from channels.service.repair import Repair
@@ -84,6 +86,7 @@ class Parts:
     liveness: Liveness
     connection: LongConnection
     approvals: Approvals
+    permissions: Permissions
     desk: AccessDesk
     sessions: SessionDesk
     standing: Standing
@@ -159,11 +162,12 @@ def assemble(
     delivery = Delivery(context, book)
     stopping = Stopping(context, delivery.kick)
     workspaces, preparing = Workspaces(context), Preparing(context, file_limits_from(settings))
-    turns = Turns(context, preparing, workspaces, book, delivery)
+    permissions = Permissions(context, delivery.kick)
+    turns = Turns(context, preparing, workspaces, book, delivery, permissions)
     stopping.tell_running = delivery.tell_running = turns.stop
     standing = Standing(context, lambda: connection.health, version, clock.monotonic(), clock.monotonic())
     cards = MissedCards(context, delivery.kick)
-    faces = _faces(context, stopping, standing, workspaces, cards, delivery)
+    faces = _faces(context, stopping, standing, workspaces, cards, permissions, delivery)
     intake = Intake(context, faces.clicks, stopping, Guiding(context, delivery.kick))
     liveness = Liveness(clock, lambda: connection.health, owned.ownership.last_alive_at)
     connection = LongConnection(
@@ -194,6 +198,7 @@ def assemble(
         liveness=liveness,
         connection=connection,
         approvals=faces.approvals,
+        permissions=permissions,
         desk=faces.desk,
         sessions=faces.sessions,
         standing=standing,
@@ -218,11 +223,12 @@ def _faces(
     standing: Standing,
     workspaces: Workspaces,
     cards: MissedCards,
+    permissions: Permissions,
     delivery: Delivery,
 ) -> _Faces:
     desk, sessions = AccessDesk(context), SessionDesk(context)
     approvals, archive = Approvals(context, desk, delivery.kick), ArchiveCommands(context, sessions)
-    clicks = Clicks(context, stopping, delivery.kick, cards, approvals, archive)
+    clicks = Clicks(context, stopping, delivery.kick, cards, approvals, archive, permissions)
     commands = Commands(
         context,
         stopping,
@@ -265,6 +271,11 @@ def preferences_from(settings: Settings) -> Preferences:
         worktrees=settings.workspace.worktrees,
         notify_after_s=settings.cards.notify_after_s,
         route_ttl_ms=int(settings.routes.ttl_days * DAY_MS),
+        tools={
+            name: ToolPolicy({str(kind): action for kind, action in agent.tools.items()})
+            for name, agent in settings.agents.items()
+        },
+        permission_timeout_ms=int(settings.turns.permission_timeout_s * 1000),
     )
 
 

@@ -181,6 +181,7 @@ class Service:
             "turns": parts.turns.run(),
             "delivery": parts.delivery.run(),
             "approvals": parts.approvals.run(),
+            "permissions": parts.permissions.run(),
             "quarantine": parts.quarantine.run(),
             "repair": parts.repair.run(),
             "establishing": watch_claims(parts.context),

@@ -6,6 +6,7 @@ streams: a page that another one follows is complete, and changes no more except
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from channels.cards.activity import plan_panel, reasoning_panel, tools_panel
 from channels.cards.card import ANSWER_ELEMENT, Button, Card, Element, button_row, finish, header, markdown, small
@@ -16,12 +17,13 @@ from channels.cards.mending import hold_back
 from channels.cards.paging import Page, pages
 from channels.cards.texts import Texts, texts
 from channels.rules.agent_event import Outcome
-from channels.rules.turn import RUNNING, Phase, View
+from channels.rules.turn import RUNNING, Phase, View, shown_phase
 
 TEMPLATES: dict[Phase, str] = {
     Phase.WAITING: "grey",
     Phase.THINKING: "wathet",
     Phase.REPLYING: "blue",
+    Phase.ASKING: "yellow",
     Phase.DONE: "green",
     Phase.STOPPED: "grey",
     Phase.INTERRUPTED: "orange",
@@ -35,7 +37,7 @@ UNREAD_CHARACTERS = 240
 
 def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) -> tuple[Card, ...]:
     """The cards of a turn as they should stand now, main card first. `buttons` go onto the main card."""
-    words = texts(language)
+    words, view = texts(language), replace(view, phase=shown_phase(view))
     answer = tidy(view.answer)
     if _is_unfinished(view):
         answer = hold_back(answer)
@@ -49,6 +51,7 @@ def phase_title(phase: Phase, words: Texts) -> str:
         Phase.WAITING: words.phase_waiting,
         Phase.THINKING: words.phase_thinking,
         Phase.REPLYING: words.phase_replying,
+        Phase.ASKING: words.phase_asking,
         Phase.DONE: words.phase_done,
         Phase.STOPPED: words.phase_stopped,
         Phase.INTERRUPTED: words.phase_interrupted,
@@ -125,7 +128,9 @@ def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:
     kept_too = words.between_sentences + words.kept if kept else ""
     match view.phase:
         case Phase.WAITING:
-            return [words.queued]
+            return [words.queued_at_agent.format(count=view.ahead) if view.ahead else words.queued]
+        case Phase.ASKING:
+            return [words.asking_note]
         case Phase.FAILED:
             error = literal(one_line(view.error, ERROR_CHARACTERS)) or words.failed_unknown
             return [f"⚠️ {error}", words.kept + words.between_sentences + words.failed_do if kept else words.failed_do]

@@ -15,6 +15,7 @@ class Texts:
     phase_waiting: str
     phase_thinking: str
     phase_replying: str
+    phase_asking: str
     phase_done: str
     phase_stopped: str
     phase_interrupted: str
@@ -24,6 +25,8 @@ class Texts:
     stop: str
     stopping: str
     queued: str  # the body of a card whose turn waits behind another
+    queued_at_agent: str  # {count}: turns that get a place at the agent before this one
+    asking_note: str  # a card of its own asks whether a tool may run
     reasoning_running: str
     reasoning_done: str
     reasoning_cut: str  # stands where the beginning of a long reasoning was left out

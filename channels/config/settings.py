@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from channels.config.references import HOW_TO_WRITE, Reference, Secret, SecretSource, parse_reference
 from channels.config.time_zones import is_time_zone
+from channels.rules.gate import DEFAULT_ACTIONS
 from channels.rules.pace import FRAME_GAPS_MS
 
 UNIX_SOCKET_PATH_BYTES = 107  # sun_path of Linux, without its closing zero
@@ -168,6 +169,7 @@ class TurnSettings(_Section):
     time_limit_s: Seconds = 1800.0
     drain_s: Annotated[float, Field(ge=0, le=600)] = 20.0
     recalled: Literal["stop", "answer"] = "stop"
+    permission_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
 
 
 class CardSettings(_Section):
@@ -203,12 +205,22 @@ class QuotaSettings(_Section):
     time_zone: TimeZone = "UTC"
 
 
-class DemoAgentSettings(_Section):
+ToolKind = Literal["edit", "delete", "move", "execute", "read", "search", "fetch", "think", "other"]
+Tools = dict[ToolKind, Literal["allow", "ask", "deny"]]
+
+
+class _AgentSection(_Section):
+    """What every kind of agent has. Kinds of tools that are left out have their defaults."""
+
+    tools: Tools = dict(DEFAULT_ACTIONS)  # type: ignore[arg-type]
+
+
+class DemoAgentSettings(_AgentSection):
     kind: Literal["demo"]
     pace: Annotated[float, Field(ge=0, le=100)] = 1.0
 
 
-class OpenAiAgentSettings(_Section):
+class OpenAiAgentSettings(_AgentSection):
     kind: Literal["openai"]
     base_url: Address
     model: Annotated[str, Field(min_length=1)]

@@ -45,13 +45,14 @@ class Phase(StrEnum):
     WAITING = "waiting"  # queued behind another turn of the session
     THINKING = "thinking"  # entered, nothing to read yet
     REPLYING = "replying"
+    ASKING = "asking"  # a person is asked whether a tool may run
     DONE = "done"
     STOPPED = "stopped"
     INTERRUPTED = "interrupted"
     FAILED = "failed"
 
 
-RUNNING = frozenset({Phase.WAITING, Phase.THINKING, Phase.REPLYING})
+RUNNING = frozenset({Phase.WAITING, Phase.THINKING, Phase.REPLYING, Phase.ASKING})
 UNREPORTED = frozenset({ToolStatus.PENDING, ToolStatus.RUNNING, ToolStatus.ASKING})
 
 PHASE_OF_OUTCOME: dict[Outcome, Phase] = {
@@ -95,6 +96,7 @@ class View:
     model: str = ""
     ahead: int = 0  # so many others get a place at the agent before this turn
     lost_session: bool = False  # the agent could not load its old session
+    lacks_right: bool = False  # a tool was refused because the person may not have code changed
 
 
 def advance(view: View, event: AgentEvent) -> View:
@@ -126,6 +128,18 @@ def advance(view: View, event: AgentEvent) -> View:
             assert_never(event)
 
 
+def shown_phase(view: View) -> Phase:
+    """What the header says: while a person is asked, that."""
+    asking = any(tool.status is ToolStatus.ASKING for tool in view.tools)
+    return Phase.ASKING if asking and view.phase in RUNNING else view.phase
+
+
+def with_status(view: View, called: ToolCalled, status: ToolStatus) -> View:
+    """The view with this tool in this state, also where the agent has not announced the tool."""
+    known = any(tool.tool_id == called.tool_id for tool in view.tools)
+    return advance(view if known else advance(view, called), ToolUpdated(called.tool_id, status))
+
+
 def joined_prefix(text: str) -> str:
     """What was said before a cut, ready for what comes: a sentence that was cut goes on in its line."""
     whole = not text or text[-1] in ".!?。！？…:：;；\n`|)"
@@ -141,4 +155,10 @@ def finished(view: View, outcome: Outcome, error: str = "") -> View:
 def _updated(tool: Tool, event: ToolUpdated) -> Tool:
     if tool.tool_id != event.tool_id:
         return tool
-    return replace(tool, status=event.status, output=event.output or tool.output, diff=event.diff or tool.diff)
+    refused = tool.status is ToolStatus.DENIED and event.status is ToolStatus.FAILED  # that is why it failed
+    return replace(
+        tool,
+        status=tool.status if refused else event.status,
+        output=event.output or tool.output,
+        diff=event.diff or tool.diff,
+    )

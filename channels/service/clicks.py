@@ -20,6 +20,7 @@ from channels.service.approvals import ACTIONS, Approvals
 from channels.service.commands_archive import DELETE, ArchiveCommands
 from channels.service.context import Context
 from channels.service.missed_cards import STATES, MissedCards
+from channels.service.permissions import PERMIT, Permissions
 from channels.service.stopping import Stopping, draw
 from channels.service.toasts import toast
 from channels.store.transactions.accept import accept_event
@@ -48,11 +49,13 @@ class Clicks:
         missed: MissedCards,
         approvals: Approvals,
         archive: ArchiveCommands,
+        permissions: Permissions,
         *,
         limit_s: float = ANSWER_LIMIT_S,
     ) -> None:
         self._context, self._stopping, self._kick, self._missed = context, stopping, kick, missed
-        self._approvals, self._archive, self._limit_s = approvals, archive, limit_s
+        self._approvals, self._archive, self._permissions = approvals, archive, permissions
+        self._limit_s = limit_s
 
     async def handle(self, click: CardClicked) -> Answer:
         """The toast for one click, never later than the limit."""
@@ -71,6 +74,8 @@ class Clicks:
         action = do if isinstance(do, str) else ""  # a forged value may be anything
         if isinstance(action, str) and action in ACTIONS:
             return await self._approvals.press(click)
+        if action == PERMIT:
+            return await self._permissions.press(click)
         if action == "continue" and isinstance(turn_id, str):
             if not await self._approvals.may_chat(click.operator):
                 return toast("warning", words.not_admitted_title)

@@ -8,6 +8,7 @@ from channels.agents.protocol import Agent
 from channels.clock import FlooredClock, Ids, Rng
 from channels.feishu.api import FeishuApi
 from channels.ids import OwnerEpoch, SendUuid, SessionId, UserId
+from channels.rules.gate import ToolPolicy
 from channels.rules.pace import FRAME_GAPS_MS
 from channels.rules.routing import Policy
 from channels.service.signals import Signal
@@ -35,6 +36,8 @@ class Preferences:
     worktrees: bool = False
     notify_after_s: float = 60.0  # 0: never
     route_ttl_ms: int = 0  # 0: never
+    tools: Mapping[str, ToolPolicy] = field(default_factory=dict)  # by agent
+    permission_timeout_ms: int = 300_000
 
     def agent_for(self, chat_type: str) -> str:
         """The agent of new conversations in such a chat, where nobody chose another."""
@@ -63,6 +66,7 @@ class Context:
     access: Signal = field(default_factory=Signal)
     leaving: Signal = field(default_factory=Signal)
     left: set[SessionId] = field(default_factory=set)  # conversations went on without these sessions
+    permissions: Signal = field(default_factory=Signal)
 
     def now(self) -> int:
         return self.clock.now_ms()

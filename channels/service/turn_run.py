@@ -18,17 +18,20 @@ from channels.cards.markdown import plain
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
-from channels.rules.agent_event import Ended, Outcome
+from channels.rules.agent_event import Ended, Outcome, SessionOpened, ToolCalled, ToolStatus, ToolUpdated
 from channels.rules.agent_text import WholeText
-from channels.rules.turn import Phase, View, advance, finished, joined_prefix
+from channels.rules.permission import PermissionAnswer, PermissionQuestion
+from channels.rules.turn import Phase, View, advance, finished, joined_prefix, with_status
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.durably import commit_surely
 from channels.service.folders import OutsideWorkspace
 from channels.service.live_card import LiveCard
+from channels.service.permissions import Permissions
 from channels.service.preparing import Prepared, Preparing
 from channels.service.stopping import draw
+from channels.service.turn_gate import TurnGate
 from channels.service.turn_log import Entry, TurnLog
 from channels.service.workspaces import Workspaces
 from channels.store.snapshots import Snapshot
@@ -41,6 +44,7 @@ from channels.store.transactions.run import (
     enter_turn,
     finish_if_stopped,
     finish_turn,
+    keep_reference,
     save_progress,
     uuids_for,
 )
@@ -64,11 +68,12 @@ class TurnRun:
         workspaces: Workspaces,
         book: CardBook,
         delivery: Delivery,
+        permissions: Permissions,
         lease: Lease,
     ) -> None:
         self._context, self._book, self._delivery, self._lease = context, book, delivery, lease
         self._preparing, self._prepared = preparing, Prepared("")
-        self._workspaces = workspaces
+        self._workspaces, self._permissions = workspaces, permissions
         self._folder: Path | None = None
         self._folder_lacks = False
         self._fetching: asyncio.Task[Prepared] | None = None
@@ -76,6 +81,8 @@ class TurnRun:
         self._early: Outcome | None = None
         self._pump: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
+        self._gate: TurnGate | None = None
+        self._live: LiveCard | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._given_up = asyncio.Event()
         self._view = View(lease.turn_id)
@@ -87,6 +94,8 @@ class TurnRun:
         self._early = self._early or outcome
         if self._fetching is not None:
             self._fetching.cancel()
+        if self._gate is not None:
+            self._gate.close()
         if self._agent is not None:
             self._stopping = asyncio.create_task(self._tell_to_stop(self._agent))
         if self._pump is not None:
@@ -180,10 +189,11 @@ class TurnRun:
         self._agent, self._view = agent, replace(self._view, agent=agent.name)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
-        live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
+        live = self._live = LiveCard(context, self._book, self._delivery, self._lease, first, entered.cards)
         self._view = replace(self._view, unread=self._prepared.unread, notes=self._notes(entered.session.agent))
         if entered.waited or self._prepared.unread or self._view.notes:
             live.show(self._view)
+        self._gate = TurnGate(self._permissions, self._lease, agent.name, self._note_permission)
         request = self._request(entered)
         self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
         if self._early is not None:  # a stop that came while the turn was being entered
@@ -191,6 +201,7 @@ class TurnRun:
         try:
             await self._watch(self._pump)
         finally:
+            self._gate.close()
             self._pump.cancel()
             await live.close()
         self._view = replace(self._view, duration_ms=int((context.clock.monotonic() - started) * 1000))
@@ -220,7 +231,27 @@ class TurnRun:
             language=self._context.preferences.language,
             continues=self._continues,
             attachments=self._prepared.attachments,
+            gate=self._gate,
+            reference=self._own(entered.session.agent, entered.session.agent_reference),
         )
+
+    def _own(self, agent: str, reference: str) -> str:
+        """The session's reference, where the agent that runs is the one that has made it."""
+        return reference if self._agent is not None and self._agent.name == agent else ""
+
+    def _note_permission(self, question: PermissionQuestion, answer: PermissionAnswer | None) -> None:
+        """A person is being asked (None), or it is known whether the tool may run: the card says so."""
+        if self._view.outcome is not None or (answer is not None and answer.why == "ended"):
+            return
+        called = ToolCalled(question.tool_id, question.title, question.kind, question.arguments, question.diff)
+        allowed = ToolStatus.RUNNING if answer is not None and answer.allowed else ToolStatus.DENIED
+        self._view = with_status(self._view, called, ToolStatus.ASKING if answer is None else allowed)
+        if answer is not None and not answer.allowed:
+            lacks = self._view.lacks_right or answer.why == "no_code_write"
+            self._view = replace(self._view, lacks_right=lacks)
+            self._log.add(ToolUpdated(question.tool_id, ToolStatus.DENIED, answer.why))
+        if self._context.preferences.streaming and self._live is not None:
+            self._live.show(self._view)
 
     async def _watch(self, pump: asyncio.Task[None]) -> None:
         """Until the stream is over, the time limit is, or a stop was ignored for too long."""
@@ -259,10 +290,20 @@ class TurnRun:
                 self._view = advance(self._view, event)
                 if isinstance(event, Ended):
                     return
+                if isinstance(event, SessionOpened):
+                    await self._keep_reference(agent.name, event.reference)
                 self._log.add(event)
                 if streaming:
                     live.show(self._view)
                 await self._save()
+
+    async def _keep_reference(self, agent: str, reference: str) -> None:
+        """Before anything else is done in that session: a restart is to find it."""
+        context = self._context
+        try:
+            await context.database.run(keep_reference, self._lease, agent, reference, context.now())
+        except OperationalError as error:  # a full disk: this turn goes on, the next one may find no session
+            log.error(LOOP_FAILED, loop="turn.reference", turn_id=self._lease.turn_id, error=str(error))
 
     async def _save(self) -> None:
         """What the person has read so far, with the first words and then once a second; ends the run when the turn is
@@ -313,7 +354,8 @@ class TurnRun:
         uuids = context.uuids(uuids_for(count + 8))
         usage = view.usage
         spent = Spent(usage.input_tokens, usage.output_tokens, usage.cached_tokens, view.agent, view.model)
-        finish = Finish(view.outcome, entries, cards, stopped, uuids, self._notice(view), spent)
+        lost, notice = view.lost_session, self._notice(view)
+        finish = Finish(view.outcome, entries, cards, stopped, uuids, notice, spent, lost_session=lost)
         done = await commit_surely(
             context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
         )
@@ -321,6 +363,7 @@ class TurnRun:
             log.warning(TURN_FENCED, turn_id=self._lease.turn_id)
             return
         self._delivery.kick(done.lanes)
+        context.permissions.ring()
         log.info(
             TURN_ENDED,
             turn_id=self._lease.turn_id,

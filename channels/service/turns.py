@@ -8,6 +8,7 @@ from channels.rules.agent_event import Outcome
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
+from channels.service.permissions import Permissions
 from channels.service.preparing import Preparing
 from channels.service.turn_run import TurnRun
 from channels.service.workspaces import Workspaces
@@ -24,10 +25,16 @@ class Turns:
     """Starts turns as they become runnable, and ends them early when asked."""
 
     def __init__(
-        self, context: Context, preparing: Preparing, workspaces: Workspaces, book: CardBook, delivery: Delivery
+        self,
+        context: Context,
+        preparing: Preparing,
+        workspaces: Workspaces,
+        book: CardBook,
+        delivery: Delivery,
+        permissions: Permissions,
     ) -> None:
         self._context, self._preparing, self._workspaces = context, preparing, workspaces
-        self._book, self._delivery = book, delivery
+        self._book, self._delivery, self._permissions = book, delivery, permissions
         self._runs: dict[TurnId, TurnRun] = {}
         self._tasks: dict[SessionId, asyncio.Task[None]] = {}
         self._draining = False
@@ -79,7 +86,13 @@ class Turns:
 
     async def _run(self, lease: Lease, snapshot: snapshots.Snapshot | None) -> None:
         run = self._runs[lease.turn_id] = TurnRun(
-            self._context, self._preparing, self._workspaces, self._book, self._delivery, lease
+            self._context,
+            self._preparing,
+            self._workspaces,
+            self._book,
+            self._delivery,
+            self._permissions,
+            lease,
         )
         try:
             if lease.start_epoch > 1:  # an earlier boot may have died of it: count before touching it

@@ -13,10 +13,11 @@ INSERT INTO sessions (session_id, chat_id, chat_type, user_id, agent, cwd, creat
 VALUES (:session_id, :chat_id, :chat_type, :user_id, :agent, :cwd, :now)
 """
 _SESSION = "session_id, chat_id, chat_type, user_id, agent, cwd, created_at, archived_at, deleted_at"
-SELECT_SESSION = f"SELECT {_SESSION} FROM sessions WHERE session_id = :session_id"
+SELECT_SESSION = f"SELECT {_SESSION}, agent_reference FROM sessions WHERE session_id = :session_id"
 SET_ARCHIVED = "UPDATE sessions SET archived_at = :at WHERE session_id = :session_id AND deleted_at IS NULL"
 SET_DELETED = "UPDATE sessions SET deleted_at = :now WHERE session_id = :session_id AND deleted_at IS NULL"
 DELETE_LOG = "DELETE FROM session_events WHERE session_id = :session_id"
+SET_REFERENCE = "UPDATE sessions SET agent_reference = :reference WHERE session_id = :session_id"
 APPEND_EVENT = """
 INSERT INTO session_events (session_id, number, kind, turn_id, at, body)
 VALUES (:session_id, (SELECT coalesce(max(number), 0) + 1 FROM session_events WHERE session_id = :session_id),
@@ -32,6 +33,10 @@ AND kind IN ('user/message', 'assistant/message') ORDER BY number DESC LIMIT :li
 SELECT_ANSWER_OF = """
 SELECT body FROM session_events WHERE session_id = :session_id AND turn_id = :turn_id AND kind = 'assistant/message'
 ORDER BY number DESC LIMIT 1
+"""
+SELECT_END_OF = "SELECT body FROM session_events WHERE turn_id = :turn_id AND kind = 'turn/end'"
+SELECT_ASKED = """
+SELECT body FROM session_events WHERE turn_id = :turn_id AND kind = 'user/message' ORDER BY number LIMIT 1
 """
 HAS_ENDED = "SELECT 1 FROM session_events WHERE turn_id = :turn_id AND kind = 'turn/end'"
 SELECT_USAGE = "SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'usage' ORDER BY number"
@@ -83,6 +88,7 @@ class Session:
     created_at: int = 0
     archived_at: int | None = None
     deleted_at: int | None = None
+    agent_reference: str = ""  # the agent's own id of this session; only `find_session` reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,24 @@ def delete_log(tx: Tx, session_id: SessionId, now: int) -> bool:
         return False
     tx.execute(DELETE_LOG, {"session_id": session_id})
     return True
+
+
+def set_reference(tx: Tx, session_id: SessionId, reference: str) -> None:
+    """The agent's own id of this session; "" where it is to begin a new one."""
+    tx.execute(SET_REFERENCE, {"session_id": session_id, "reference": reference})
+
+
+def lost_session_of(tx: Tx, turn_id: TurnId) -> str | None:
+    """The agent's own session that it could not load, where this turn ended because of that."""
+    row = tx.row(SELECT_END_OF, {"turn_id": turn_id})
+    lost = json.loads(row[0]).get("lost_session") if row else None
+    return str(lost) if lost is not None else None
+
+
+def asked_in(tx: Tx, turn_id: TurnId) -> dict[str, Any] | None:
+    """What the agent was given in this turn, as the log has it: text, files. None while it was not entered."""
+    row = tx.row(SELECT_ASKED, {"turn_id": turn_id})
+    return dict(json.loads(row[0])) if row else None
 
 
 def find_folder(tx: Tx, session: Session) -> Folder:

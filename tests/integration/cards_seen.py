@@ -14,6 +14,7 @@ TITLES = {
     Phase.WAITING: WORDS.phase_waiting,
     Phase.THINKING: WORDS.phase_thinking,
     Phase.REPLYING: WORDS.phase_replying,
+    Phase.ASKING: WORDS.phase_asking,
     Phase.DONE: WORDS.phase_done,
     Phase.STOPPED: WORDS.phase_stopped,
     Phase.INTERRUPTED: WORDS.phase_interrupted,

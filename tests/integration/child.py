@@ -1,6 +1,6 @@
 """The service in a process of its own that can be killed at an exact point.
 
-`python -m tests.integration.child SETTINGS.json [--kill POINT[@N]]… [--trace FILE]`
+`python -m tests.integration.child SETTINGS.json [--kill POINT[@N]]… [--trace FILE] [--asking]`
 
 Prints {"ready": …} as one JSON line once it is connected; ends cleanly when its standard input ends. `--kill` may be
 given several times: the points must be passed in this order (each after the one before, the N-th match counts), and
@@ -14,15 +14,17 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from channels import logs
+from channels.agents.protocol import Agent
 from channels.app import Ports, serve
 from channels.clock import SystemClock, SystemIds, SystemRng
 from channels.config import Settings, build_settings
+from tests.integration.gate.agent import AskingAgent
 from tests.integration.taps import Tap
 
 
@@ -71,9 +73,9 @@ class Trace:
         self._file.write(name + "\n")
 
 
-async def run(settings: Settings, tap: Tap) -> None:
+async def run(settings: Settings, tap: Tap, agents: Mapping[str, Agent] | None = None) -> None:
     """Serve until standard input ends."""
-    ports = Ports(SystemClock(), SystemRng(), SystemIds(), hook=tap.statement, probe=tap.call)
+    ports = Ports(SystemClock(), SystemRng(), SystemIds(), hook=tap.statement, probe=tap.call, agents=agents)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin.fileno(), lambda: stop.set() if not os.read(0, 1024) else None)
@@ -90,6 +92,7 @@ def main() -> None:
     parser.add_argument("settings", type=Path)
     parser.add_argument("--kill", action="append", default=[], type=KillPoint.read)
     parser.add_argument("--trace", type=Path)
+    parser.add_argument("--asking", action="store_true")
     arguments = parser.parse_args()
     tap = Tap()
     if arguments.trace is not None:
@@ -97,7 +100,7 @@ def main() -> None:
     tap.listeners.append(Killer(arguments.kill))
     logs.configure("warning", "console")
     settings = build_settings(json.loads(arguments.settings.read_text()), arguments.settings.parent)
-    asyncio.run(run(settings, tap))
+    asyncio.run(run(settings, tap, {"demo": AskingAgent()} if arguments.asking else None))
 
 
 if __name__ == "__main__":

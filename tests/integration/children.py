@@ -22,14 +22,21 @@ class Child:
 
     @classmethod
     async def start(
-        cls, folder: Path, settings: dict[str, Any], *kill: KillPoint, ready: bool = True, trace: Path | None = None
+        cls,
+        folder: Path,
+        settings: dict[str, Any],
+        *kill: KillPoint,
+        ready: bool = True,
+        trace: Path | None = None,
+        asking: bool = False,
     ) -> "Child":
-        """Start it on these settings; `ready` waits until it is connected (or dead)."""
+        """Start it on these settings; `ready` waits until it is connected (or dead). `asking`: an agent that asks."""
         file = folder / "child.json"
         file.write_text(json.dumps(settings))
         arguments = [part for point in kill for part in ("--kill", str(point))]
         if trace is not None:
             arguments += ["--trace", str(trace)]
+        arguments += ["--asking"] if asking else []
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",

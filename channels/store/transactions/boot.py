@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import OwnerEpoch
-from channels.store import inbox, outbox, owners, quotas, routes, sessions, snapshots, turns
+from channels.store import inbox, outbox, owners, permission_requests, quotas, routes, sessions, snapshots, turns
 from channels.store.transactions.admit import CLAIM_WAIT_MS
 from channels.store.tx import Tx
 
@@ -47,6 +47,7 @@ def take_ownership(
     requeued = turns.reown_queued(tx, epoch)
     routes.reown_claims(tx, epoch, now + CLAIM_WAIT_MS)
     outbox.doubt_begun(tx)
+    permission_requests.end_of_owners(tx, epoch, "restart", now)
     return Ownership(epoch, meta.db_uuid, meta.last_alive_at, requeued, deposed)
 
 
@@ -67,6 +68,7 @@ def sweep(tx: Tx, now: int) -> int:
     """Retention: returns how many rows were forgotten or cleared."""
     touched = inbox.forget(tx, now - PROCESSED_RETENTION_MS, now - PAYLOAD_RETENTION_MS, now - PROCESSED_RETENTION_MS)
     touched += quotas.forget_windows(tx, now - WINDOW_RETENTION_MS)
+    touched += permission_requests.forget(tx, now - OUTBOX_RETENTION_MS)
     return touched + outbox.forget_ended(tx, now - OUTBOX_RETENTION_MS)
 
 

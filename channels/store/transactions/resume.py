@@ -1,4 +1,5 @@
-"""*Continue*: a new turn for one that was interrupted, in the same session and the same card."""
+"""*Continue*: a new turn for one that was interrupted, in the same session and the same card. *Fresh session*: the same
+question once more for one whose agent could not load its old session."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from channels.store.transactions.reserve import find_shortage, insert_reserved_t
 from channels.store.tx import Tx
 
 UUIDS_PER_CONTINUE = 3
+CHAIN_AT_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class NotContinued:
-    """unknown_turn, not_yours, not_interrupted, already (a second click), no_route, no_card, quota (see `short`)."""
+    """unknown_turn, not_yours, not_interrupted, not_lost, already (a second click), no_route, no_card, quota (see
+    `short`)."""
 
     why: str
     short: Short | None = None
@@ -44,12 +47,13 @@ class ContinueRequest:
     message_json: str
     thinking: Drawing
     quota: QuotaPolicy = field(default_factory=QuotaPolicy)
+    fresh: bool = False  # the agent begins a session of its own anew, and is asked the same
 
 
 def continue_turn(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
     """Queue a turn whose cause is the interrupted one: a double click finds it there, another interruption of the new
     turn gets a button of its own."""
-    if not inbox.record_event(tx, request.event_id, "card_clicked", request.interrupted, "continue", now):
+    if not inbox.record_event(tx, request.event_id, "card_clicked", request.interrupted, _verb(request), now):
         return NotContinued("already")
     result = _continue(tx, request, epoch, now)
     if isinstance(result, NotContinued):
@@ -70,7 +74,10 @@ def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> 
         return NotContinued("unknown_turn")
     if request.operator not in request.admins and request.operator != old.sender_user_id:
         return NotContinued("not_yours")
-    if old.outcome != "interrupted":
+    lost = sessions.lost_session_of(tx, old.turn_id) if request.fresh else None
+    if request.fresh and (lost is None or old.outcome != "failed"):
+        return NotContinued("not_lost")
+    if not request.fresh and old.outcome != "interrupted":
         return NotContinued("not_interrupted")
     if turns.find_turn_by_cause(tx, "continue", old.turn_id) is not None:
         return NotContinued("already")
@@ -85,6 +92,8 @@ def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> 
     short = find_shortage(tx, request.operator, request.quota, now)
     if short is not None:
         return NotContinued("quota", short)
+    if lost:
+        _begin_fresh(tx, session, lost, now)
     _queue(tx, request, old, route, card, trigger, epoch, now)
     return Continued(request.turn_id, (intents.turn_lane(request.turn_id), intents.reaction_lane(request.turn_id)))
 
@@ -124,7 +133,7 @@ def _queue(
         in_thread=not route.key.startswith("chat:"),
         reaction_id=None,
         route_key=route.key,
-        message=_with_prefix(tx, request.message_json, old) if alone else request.message_json,
+        message=_message(tx, request, old, alone),
         sender_user_id=request.operator,
     )
     snapshots.insert_snapshot(tx, snapshot, now)
@@ -141,6 +150,36 @@ def _queue(
 
 def _has_one_card(tx: Tx, turn_id: TurnId) -> bool:
     return max(outbox.count_sent_of_turn(tx, turn_id), len(snapshots.cards_of(tx, turn_id))) <= 1
+
+
+def _verb(request: ContinueRequest) -> str:
+    return "fresh" if request.fresh else "continue"
+
+
+def _begin_fresh(tx: Tx, session: sessions.Session, lost: str, now: int) -> None:
+    """The agent's old session is given up; its id stays in the log. Not where somebody has done so before."""
+    if session.agent_reference != lost:
+        return
+    sessions.set_reference(tx, session.session_id, "")
+    body: dict[str, object] = {"agent": session.agent, "reference": lost, "lost": True}
+    sessions.append(tx, session.session_id, "subagent/descriptor", None, body, now)
+
+
+def _message(tx: Tx, request: ContinueRequest, old: turns.Turn, alone: bool) -> str:
+    """What the new turn's agent is given."""
+    if request.fresh:
+        return _asked_again(tx, old) or request.message_json
+    return _with_prefix(tx, request.message_json, old) if alone else request.message_json
+
+
+def _asked_again(tx: Tx, old: turns.Turn) -> str | None:
+    """The question at the beginning of the chain, as it was prepared then."""
+    asked = sessions.asked_in(tx, _first_of(tx, old).turn_id) or sessions.asked_in(tx, old.turn_id)
+    if asked is None:
+        return None
+    files = [{**one, "path": one.get("path") or None} for one in asked.get("files", [])]
+    kept = {"prepared": True, "text": asked["text"], "unread": [], "recalled": False, "attachments": files}
+    return json.dumps(kept, ensure_ascii=False)
 
 
 def _with_prefix(tx: Tx, message_json: str, old: turns.Turn) -> str:
@@ -162,10 +201,15 @@ def _card_of(tx: Tx, turn_id: TurnId) -> outbox.SentCard | None:
 
 def _trigger_of(tx: Tx, turn: turns.Turn) -> MessageId | None:
     """The person's message at the beginning of a chain of continued turns."""
-    seen = 0
-    while turn.cause == "continue" and seen < 100:
-        earlier = turns.find_turn(tx, TurnId(turn.cause_id))
+    first = _first_of(tx, turn)
+    return MessageId(first.cause_id) if first.cause == "message" else None
+
+
+def _first_of(tx: Tx, turn: turns.Turn) -> turns.Turn:
+    """The turn at the beginning of a chain of continued ones, as far as it is known."""
+    for _ in range(CHAIN_AT_MOST):
+        earlier = turns.find_turn(tx, TurnId(turn.cause_id)) if turn.cause == "continue" else None
         if earlier is None:
-            return None
-        turn, seen = earlier, seen + 1
-    return MessageId(turn.cause_id) if turn.cause == "message" else None
+            break
+        turn = earlier
+    return turn

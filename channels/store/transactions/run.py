@@ -9,7 +9,7 @@ from channels.rules.access import AccessPolicy, Outside
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
 from channels.rules.settlement import Caller
-from channels.store import inbox, outbox, sessions, snapshots, turns
+from channels.store import inbox, outbox, permission_requests, sessions, snapshots, turns
 from channels.store.transactions.access import Person, look_up_standing
 from channels.store.transactions.admit import FIRST_SEQUENCES
 from channels.store.transactions.settle import Kept, Spent, keep_evidence
@@ -80,6 +80,7 @@ class Finish:
     uuids: tuple[SendUuid, ...]
     notice: Notice | None = None
     spent: Spent = field(default_factory=Spent)
+    lost_session: bool = False  # the agent could not load its old session
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +178,12 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int, *, repaired: boo
         return None
     turn, snapshot = turns.find_turn(tx, lease.turn_id), snapshots.find_snapshot(tx, lease.turn_id)
     assert turn is not None and turn.outcome is not None
-    end: tuple[str, dict[str, object]] = ("turn/end", {"outcome": turn.outcome})
+    end: tuple[str, dict[str, object]] = ("turn/end", {"outcome": turn.outcome, **_lost(tx, lease, finish)})
     ends = () if sessions.has_ended(tx, lease.turn_id) else (end,)
     for kind, body in (*finish.log, *ends):
         sessions.append(tx, lease.session_id, kind, lease.turn_id, body, now)
     inbox.finish_rows_of_turn(tx, lease.turn_id, now)
+    permission_requests.end_of_turn(tx, lease.turn_id, "turn", now)
     settlement = None
     if evidence is not None:
         settlement = _queue_settlement(tx, evidence, lease, now)
@@ -202,6 +204,25 @@ def _queue_settlement(tx: Tx, evidence: Kept, lease: Lease, now: int) -> Acked |
             return enqueue(tx, evidence.reservation_id, evidence.ref, Caller(None, lease.owner_epoch), now)
     except ConstraintFailed:
         return None
+
+
+def _lost(tx: Tx, lease: Lease, finish: Finish) -> dict[str, object]:
+    """What `resume` looks for: only such a turn offers a fresh session."""
+    session = sessions.find_session(tx, lease.session_id) if finish.lost_session else None
+    return {"lost_session": session.agent_reference} if session is not None else {}
+
+
+def keep_reference(tx: Tx, lease: Lease, agent: str, reference: str, now: int) -> bool:
+    """The agent's own id of this session: kept with it, and in its log. False: not ours, another agent's, or known."""
+    turn, session = turns.find_turn(tx, lease.turn_id), sessions.find_session(tx, lease.session_id)
+    if turn is None or session is None or turn.state != "entered" or not _holds(turn, lease):
+        return False
+    if session.agent != agent or session.agent_reference == reference:
+        return False
+    sessions.set_reference(tx, lease.session_id, reference)
+    body: dict[str, object] = {"agent": agent, "reference": reference}
+    sessions.append(tx, lease.session_id, "subagent/descriptor", lease.turn_id, body, now)
+    return True
 
 
 def finish_if_stopped(tx: Tx, lease: Lease, finish: Finish, now: int) -> Finished | None:
