@@ -9,7 +9,7 @@ PINS   := pyproject.toml config/constraints.txt
 CODE   := channels tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run check lint unit store test pictures crash bench storm pins browser clean
+.PHONY: help demo run check lint unit store test pictures crash bench storm agents pins browser clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -47,6 +47,10 @@ bench: .venv/tested ## the figures of tests/bench
 
 storm: .venv/tested ## 2 000 messages of 20 people in bad weather: make storm ARGS='--messages N --seed N'
 	$(PY) -m tests.integration.storm $(ARGS)
+
+# Not in CI. Installs them from their registries into AGENTS_CACHE (build/real-agents), about 1.5 GB and needs Node.js 20.
+agents: .venv/tested ## real ACP agents against a fake model, into build/agents-*.json: make agents ARGS='--agent opencode'
+	$(PY) -m tests.real_agents $(ARGS)
 
 pins: .venv/tested ## write config/constraints.txt anew from what is installed here
 	@head -1 config/constraints.txt > .venv/pins
