@@ -63,6 +63,7 @@ async def assert_fits(page: Page) -> None:
 async def fill(house: House) -> None:
     """Something to look at: long, short, with tools, failed, with markup in it."""
     await house.ask("tools")
+    await house.ask("markdown")
     await house.ask("你好，请帮我看看这个 <b>文件</b>", user="Bob")
     await house.ask("error", user="张三")
     await house.ask("a-very-long-word-" * 30, user="Bob")
@@ -71,8 +72,8 @@ async def fill(house: House) -> None:
 async def walk(page: Page, house: House, take_picture: Picture, name: str) -> None:
     """Every page, looked at."""
     base = page.url.removesuffix("/")
-    session_id = await house.one("SELECT session_id FROM session_events WHERE kind = 'tool/call' LIMIT 1")
-    assert session_id
+    tools = await house.one("SELECT session_id FROM session_events WHERE kind = 'tool/call' LIMIT 1")
+    formatted = await house.one("SELECT session_id FROM session_events WHERE body LIKE '%markdown%' LIMIT 1")
     paths = {
         "people": "/people",
         "health": "/",
@@ -81,7 +82,7 @@ async def walk(page: Page, house: House, take_picture: Picture, name: str) -> No
         "outbox": "/outbox",
         "settings": "/settings",
     }
-    paths["session"] = f"/sessions/{session_id}"
+    paths |= {"session": f"/sessions/{tools}", "prose": f"/sessions/{formatted}"}
     for title, path in paths.items():
         await page.goto(base + path)
         await expect(page.locator("body")).to_have_attribute("data-ready", "yes")

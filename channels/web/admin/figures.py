@@ -8,16 +8,19 @@ from channels.web.admin.words import Words, span
 
 QUIET_LIMIT_S = 180.0  # the platform pings every two minutes
 OLD_S = 60
+OUTBOX = "/admin/outbox?state="
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`key` is stable, so that a page can put a new value in its place; `tone` is good, warn, bad or plain."""
+    """`key` is stable, so that a page can put a new value in its place; `tone` is good, warn, bad or plain; behind
+    `link` is what was counted."""
 
     key: str
     label: str
     value: str
     tone: str = "plain"
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,8 @@ def _messages(status: Mapping[str, Any], words: Words) -> tuple[Figure, ...]:
     unknown, pending = outbox.get("unknown", {}).get("count", 0), outbox.get("pending")
     return (
         Figure("inbox", words["inbox"], _waiting(inbox.values(), words), _age_tone(inbox.get("accepted"))),
-        Figure("outbox", words["outbox"], _waiting([pending], words), _age_tone(pending)),
-        Figure("unknown", words["unknown_deliveries"], str(unknown), "bad" if unknown else "good"),
+        Figure("outbox", words["outbox"], _waiting([pending], words), _age_tone(pending), f"{OUTBOX}pending"),
+        Figure("unknown", words["unknown_deliveries"], str(unknown), "bad" if unknown else "good", f"{OUTBOX}unknown"),
         Figure("running", words["running"], str(turns.get("running", 0))),
         Figure("queued", words["queued"], str(turns.get("queued", 0))),
         Figure("sessions", words["sessions"], str(status["sessions"])),

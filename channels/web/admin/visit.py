@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from channels.ids import UserId
 from channels.web.admin.desk import Desk
+from channels.web.admin.prose import as_html
 from channels.web.admin.session_secrets import token_of
 from channels.web.admin.words import Words, moment, plain_moment, span_of_ms
 
@@ -46,6 +47,7 @@ class Visit:
             "user_id": self.user_id,
             "token": token_of(self.session) if self.session else "",
             "time": _time,
+            "prose": as_html,
             "span": lambda ms: span_of_ms(ms, self.words),
         }
         text = _templates().get_template(template).render(shared | values)

@@ -1,10 +1,20 @@
 "use strict";
 
 // A login link carries its code behind the #, which the browser keeps to itself: put it into the form.
+// Opening another link while the login page is there changes nothing but the part behind the #.
 const code = document.getElementById("code");
-if (code && location.hash.length > 1) {
-  code.value = decodeURIComponent(location.hash.slice(1));
+const takeCode = () => {
+  if (location.hash.length < 2) return;
+  try {
+    code.value = decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return;  // not one of ours
+  }
   history.replaceState(null, "", location.pathname);
+};
+if (code) {
+  takeCode();
+  addEventListener("hashchange", takeCode);
 }
 
 // Times come in UTC; people read them in their own.
