@@ -84,6 +84,13 @@ WORKTREE_REFUSED: Final = "worktree.refused"
 AGENT_FAILED: Final = "agent.failed"
 AGENT_RETRIED: Final = "agent.retried"
 AGENT_REFUSED: Final = "agent.refused"
+AGENT_STARTED: Final = "agent.started"
+AGENT_EXITED: Final = "agent.exited"
+AGENT_STUCK: Final = "agent.stuck"  # it ignored a cancel and was killed
+AGENT_UNREADABLE: Final = "agent.unreadable"  # it wrote something that is no message
+AGENT_UNSETTABLE: Final = "agent.unsettable"  # a configured model or mode that it does not offer
+ORPHANS_ENDED: Final = "orphans.ended"
+ORPHANS_LEFT: Final = "orphans.left"
 
 # what leaves
 DELIVERY_SENT: Final = "delivery.sent"

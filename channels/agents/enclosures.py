@@ -21,7 +21,7 @@ PICTURES_AT_MOST: Final = 10
 PICTURE_LIMIT_BYTES: Final = 5 * 2**20
 TEXT_LIMIT_BYTES: Final = 65_536
 ALL_TEXT_LIMIT_BYTES: Final = 131_072
-_MEDIA_TYPES: Final = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
+MEDIA_TYPES: Final = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ def enclose(turn: TurnRequest, *, vision: bool) -> Enclosed:
     pictures: list[str] = []
     room = ALL_TEXT_LIMIT_BYTES
     for one in turn.attachments:
-        data = _read(one)
+        data = read_bounded(one)
         if data is None:
             continue
         picture = _picture(data) if vision and len(pictures) < PICTURES_AT_MOST else None
-        text = _text(data) if len(data) <= min(room, TEXT_LIMIT_BYTES) else None
+        text = as_text(data) if len(data) <= min(room, TEXT_LIMIT_BYTES) else None
         if picture is not None:
             pictures.append(picture)
         elif text is not None:
@@ -55,7 +55,7 @@ def enclose(turn: TurnRequest, *, vision: bool) -> Enclosed:
     return Enclosed("\n\n".join(part for part in words if part), tuple(pictures))
 
 
-def _read(one: Attachment) -> bytes | None:
+def read_bounded(one: Attachment) -> bytes | None:
     """The bytes of a file that is there; of one that is far too large, some that nobody takes for text."""
     if one.path is None:
         return None
@@ -71,11 +71,11 @@ def _read(one: Attachment) -> bytes | None:
 
 
 def _picture(data: bytes) -> str | None:
-    media_type = _MEDIA_TYPES.get(ending_of(data))
+    media_type = MEDIA_TYPES.get(ending_of(data))
     return f"data:{media_type};base64,{base64.b64encode(data).decode()}" if media_type else None
 
 
-def _text(data: bytes) -> str | None:
+def as_text(data: bytes) -> str | None:
     """The words of a text file; None for anything else."""
     if b"\x00" in data:
         return None

@@ -51,4 +51,56 @@ class OpenAiPreset:
     vision: bool = False
 
 
-AgentPreset = DemoPreset | OpenAiPreset
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """Seconds. `start_s` runs from the start of a process to its readiness, `load_s` to an old session being there
+    again, `first_s` from the question to the first sign of work, `between_s` from one to the next while no tool runs
+    and nobody is asked, `cancel_s` from a cancel to the end of the work, `grace_s` from SIGTERM to SIGKILL; a process
+    that has been idle for `idle_s` is ended (0: never)."""
+
+    start_s: float = 60.0
+    load_s: float = 60.0
+    first_s: float = 300.0
+    between_s: float = 600.0
+    cancel_s: float = 10.0
+    grace_s: float = 2.0
+    idle_s: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """A server of the Model Context Protocol that the agent is told of: a command, or an address."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    url: str = ""
+    transport: str = "http"  # or sse
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AcpPreset:
+    """An agent that speaks the Agent Client Protocol as a subprocess.
+
+    `env` is added to the little that a child inherits. `shared`: one process for all sessions, else one for each, of
+    which at most `max_processes` live at once. `authenticate` names the method of the agent's to log in with, `model`
+    and `mode` what to choose of its offers. `terminal`: it may ask for commands to be run.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    shared: bool = False
+    max_processes: int = 10
+    limits: ProcessLimits = ProcessLimits()
+    authenticate: str = ""
+    model: str = ""
+    mode: str = ""
+    terminal: bool = False
+    mcp_servers: tuple[McpServer, ...] = ()
+    max_history_tokens: int = 24_000
+    max_answer_characters: int = 400_000
+
+
+AgentPreset = DemoPreset | OpenAiPreset | AcpPreset

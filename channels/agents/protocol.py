@@ -98,10 +98,25 @@ class ProcessFigure:
     idle_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessMark:
+    """Whose processes these are: the domain file, and the boot that started them."""
+
+    db_uuid: str
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"{self.db_uuid}:{self.epoch}:"
+
+
 @runtime_checkable
 class KeepsProcesses(Protocol):
-    """What an agent offers besides when it keeps processes for sessions. `leave`: this session is over for the agent (a
-    /new, another agent, an archived session); what was kept for it may go. `waiting` counts turns without a place."""
+    """What an agent offers besides when it keeps processes for sessions. `owned_by` comes once, before the first turn:
+    the mark that its processes bear, by which a later boot finds what this one leaves behind. `leave`: this session is
+    over for the agent (a /new, another agent, an archived session); what was kept for it may go. `waiting` counts turns
+    without a place."""
+
+    def owned_by(self, mark: ProcessMark) -> None: ...
 
     async def leave(self, session_id: SessionId) -> None: ...
 

@@ -5,17 +5,24 @@ provokes the behaviour; a behaviour outside `features` is skipped.
 """
 
 import asyncio
+import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
+from channels.agents.acp.agent import AcpAgent
 from channels.agents.demo import DemoAgent
 from channels.agents.openai_chat import OpenAiAgent
-from channels.agents.presets import OpenAiPreset
+from channels.agents.presets import AcpPreset, OpenAiPreset, ProcessLimits
 from channels.agents.protocol import Agent
 from channels.rules.agent_event import Outcome
+from tests.conformance.agents import fake_acp
 from tests.conformance.agents import fake_openai as fake
+from tests.conformance.agents.acp_signals import Signals
 
 REPEATS = "hahahaha1000000"
 
@@ -107,6 +114,44 @@ class OpenAiRig:
         await self.server.gone.wait()
 
 
+class AcpRig:
+    """Over a real subprocess: `fake_acp`."""
+
+    features = frozenset(Behaviour)
+
+    def __init__(self, folder: Path, signals: Signals) -> None:
+        self.signals = signals
+        self.agent: Agent = AcpAgent(fake_preset(folder, signals))
+
+    def ask(self, behaviour: Behaviour) -> str:
+        self.signals.forget()
+        return f"Please be {behaviour}."
+
+    async def reached(self) -> None:
+        await self.signals.heard("prompt")
+
+    async def released(self) -> None:
+        await self.signals.rested()
+
+
+def fake_preset(folder: Path, signals: Signals, *options: str, **fields: Any) -> AcpPreset:
+    """A preset whose command is the fake agent."""
+    home = folder / "agent"
+    home.mkdir(exist_ok=True)
+    env = (("FAKE_ACP_HOME", str(home)), ("FAKE_ACP_SIGNALS", str(signals.path)))
+    command = (sys.executable, "-I", "-S", str(fake_acp.__file__), *options)
+    return replace(AcpPreset("fake", command, env, limits=ProcessLimits(cancel_s=5.0, grace_s=1.0)), **fields)
+
+
+@asynccontextmanager
+async def acp_rig() -> AsyncIterator[Rig]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with Signals(Path(folder) / "signals") as signals:
+            rig = AcpRig(Path(folder), signals)
+            yield rig
+            await rig.agent.close()
+
+
 @asynccontextmanager
 async def demo_rig() -> AsyncIterator[Rig]:
     rig = DemoRig()
@@ -122,6 +167,10 @@ async def openai_rig() -> AsyncIterator[Rig]:
         await rig.agent.close()
 
 
-RIGS: dict[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {"demo": demo_rig, "openai": openai_rig}
+RIGS: dict[str, Callable[[], AbstractAsyncContextManager[Rig]]] = {
+    "acp": acp_rig,
+    "demo": demo_rig,
+    "openai": openai_rig,
+}
 
 ENDS_OF_HUGE = frozenset({Outcome.COMPLETED, Outcome.MAX_TOKENS})

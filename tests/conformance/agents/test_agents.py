@@ -31,7 +31,8 @@ async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
 
 
 def turn(text: str, turn_id: str = "turn-1", language: str = "en", history: tuple[Said, ...] = ()) -> TurnRequest:
-    return TurnRequest(TurnId(turn_id), SessionId("session-1"), text, UserId("user-1"), history, language=language)
+    session = SessionId(f"session-of-{turn_id}")  # a session never has two turns at once
+    return TurnRequest(TurnId(turn_id), session, text, UserId("user-1"), history, language=language)
 
 
 def ask(rig: Rig, behaviour: Behaviour) -> TurnRequest:
@@ -76,7 +77,7 @@ async def assert_no_task_left(before: set["asyncio.Task[object]"]) -> None:
 
 
 def _of_server(task: "asyncio.Task[object]") -> bool:
-    return "RequestHandler" in repr(task)
+    return "RequestHandler" in repr(task) or "Signals" in repr(task)
 
 
 async def test_plain_answer_completes(rig: Rig) -> None:

@@ -1,0 +1,65 @@
+"""`session/update` notifications as events. Pure, and forgiving: what cannot be read is left, the turn goes on."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from acp import schema
+from pydantic import ValidationError
+
+from channels.agents.acp.tool_book import ToolBook, block_text
+from channels.rules.agent_event import AgentEvent, PlanUpdated, ReasoningDelta, TextDelta, UsageReported
+
+PLAN_ENTRIES: Final = 100
+ENTRY_CHARACTERS: Final = 500
+
+
+def read_update(update: Mapping[str, Any], book: ToolBook, now: float) -> list[AgentEvent]:
+    """The events of one update. Raises ValueError for one that says something else than its kind must say."""
+    try:
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                text = block_text(schema.ContentChunk.model_validate(update).content)
+                return [TextDelta(text)] if text else []
+            case "agent_thought_chunk":
+                text = block_text(schema.ContentChunk.model_validate(update).content)
+                return [ReasoningDelta(text)] if text else []
+            case "tool_call" | "tool_call_update":
+                return book.take(schema.ToolCallUpdate.model_validate(update), now)
+            case "plan":
+                return [_plan(schema.Plan.model_validate(update).entries)]
+            case "plan_update":
+                plan = schema.PlanUpdate.model_validate(update).plan
+                return [_plan(plan.entries)] if isinstance(plan, schema.PlanUpdateItems) else []
+            case "plan_removed":
+                return [PlanUpdated(())]
+            case _:
+                return []
+    except ValidationError as error:
+        raise ValueError(str(update.get("sessionUpdate"))) from error
+
+
+def read_usage(result: Mapping[str, Any]) -> UsageReported | None:
+    """What a finished prompt says it has used.
+
+    Agents count in two ways: with what came from the cache inside of `inputTokens`, or beside it. The total tells
+    which; ours always has it inside.
+    """
+    try:
+        usage = schema.Usage.model_validate(result.get("usage"))
+    except ValidationError:
+        return None
+    cached, written = usage.cached_read_tokens or 0, usage.cached_write_tokens or 0
+    beside = usage.total_tokens >= usage.input_tokens + usage.output_tokens + cached + written
+    whole = usage.input_tokens + (cached + written if beside else 0)
+    return UsageReported(max(whole, cached), usage.output_tokens, cached)
+
+
+def read_context(update: Mapping[str, Any]) -> UsageReported | None:
+    """What `usage_update` says: the tokens in the session's context. Of a turn that reports nothing better, it is what
+    at least the last request has read."""
+    used = update.get("used")
+    return UsageReported(used) if isinstance(used, int) and used > 0 else None
+
+
+def _plan(entries: list[schema.PlanEntry]) -> PlanUpdated:
+    return PlanUpdated(tuple((one.content[:ENTRY_CHARACTERS], one.status) for one in entries[:PLAN_ENTRIES]))
