@@ -91,6 +91,7 @@ AGENT_UNREADABLE: Final = "agent.unreadable"  # it wrote something that is no me
 AGENT_UNSETTABLE: Final = "agent.unsettable"  # a configured model or mode that it does not offer
 ORPHANS_ENDED: Final = "orphans.ended"
 ORPHANS_LEFT: Final = "orphans.left"
+ORPHANS_UNSEEN: Final = "orphans.unseen"  # this system cannot show the processes of earlier boots
 
 # what leaves
 DELIVERY_SENT: Final = "delivery.sent"

@@ -1,9 +1,27 @@
 """From settings to presets: what `[agents.NAME]` says, with its secrets resolved."""
 
 from collections.abc import Mapping
+from typing import assert_never
 
-from channels.agents.presets import AgentPreset, DemoPreset, OpenAiPreset, TimeLimits
-from channels.config import DemoAgentSettings, OpenAiAgentSettings, Settings, resolve_address, resolve_secret
+from channels.agents.presets import (
+    AcpPreset,
+    AgentPreset,
+    DemoPreset,
+    McpServer,
+    OpenAiPreset,
+    ProcessLimits,
+    TimeLimits,
+)
+from channels.config import (
+    AcpAgentSettings,
+    DemoAgentSettings,
+    OpenAiAgentSettings,
+    Reference,
+    Secret,
+    Settings,
+    resolve_address,
+    resolve_secret,
+)
 
 
 def presets_from(settings: Settings, environ: Mapping[str, str] | None = None) -> list[AgentPreset]:
@@ -12,10 +30,68 @@ def presets_from(settings: Settings, environ: Mapping[str, str] | None = None) -
 
 
 def _preset(
-    name: str, agent: DemoAgentSettings | OpenAiAgentSettings, whole_s: float, environ: Mapping[str, str] | None
+    name: str,
+    agent: DemoAgentSettings | OpenAiAgentSettings | AcpAgentSettings,
+    whole_s: float,
+    environ: Mapping[str, str] | None,
 ) -> AgentPreset:
-    if isinstance(agent, DemoAgentSettings):
-        return DemoPreset(name, agent.pace)
+    match agent:
+        case DemoAgentSettings():
+            return DemoPreset(name, agent.pace)
+        case OpenAiAgentSettings():
+            return _openai(name, agent, whole_s, environ)
+        case AcpAgentSettings():
+            return _acp(name, agent, environ)
+        case _:
+            assert_never(agent)
+
+
+def _acp(name: str, agent: AcpAgentSettings, environ: Mapping[str, str] | None) -> AcpPreset:
+    key = f"agents.{name}"
+    return AcpPreset(
+        name=name,
+        command=agent.command,
+        env=_pairs(agent.env, f"{key}.env", environ),
+        shared=agent.processes == "shared",
+        max_processes=agent.max_processes,
+        limits=ProcessLimits(
+            start_s=agent.start_timeout_s,
+            load_s=agent.load_timeout_s,
+            first_s=agent.first_word_timeout_s,
+            between_s=agent.between_words_timeout_s,
+            cancel_s=agent.cancel_timeout_s,
+            idle_s=agent.idle_s,
+        ),
+        authenticate=agent.authenticate,
+        model=agent.model,
+        mode=agent.mode,
+        terminal=agent.terminal,
+        mcp_servers=tuple(
+            McpServer(
+                name=server,
+                command=one.command,
+                env=_pairs(one.env, f"{key}.mcp.{server}.env", environ),
+                url=one.url or "",
+                transport=one.transport,
+                headers=_pairs(one.headers, f"{key}.mcp.{server}.headers", environ),
+            )
+            for server, one in agent.mcp.items()
+        ),
+        max_history_tokens=agent.max_history_tokens,
+        max_answer_characters=agent.max_answer_characters,
+    )
+
+
+def _pairs(
+    table: Mapping[str, str | Reference | Secret], key: str, environ: Mapping[str, str] | None
+) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, value if isinstance(value, str) else resolve_secret(value, f"{key}.{name}", environ).reveal())
+        for name, value in table.items()
+    )
+
+
+def _openai(name: str, agent: OpenAiAgentSettings, whole_s: float, environ: Mapping[str, str] | None) -> OpenAiPreset:
     key = f"agents.{name}"
     return OpenAiPreset(
         name=name,

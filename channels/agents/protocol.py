@@ -110,13 +110,17 @@ class ProcessMark:
 
 
 @runtime_checkable
-class KeepsProcesses(Protocol):
-    """What an agent offers besides when it keeps processes for sessions. `owned_by` comes once, before the first turn:
-    the mark that its processes bear, by which a later boot finds what this one leaves behind. `leave`: this session is
-    over for the agent (a /new, another agent, an archived session); what was kept for it may go. `waiting` counts turns
-    without a place."""
+class MarksProcesses(Protocol):
+    """`owned_by` comes once, before the first turn: the mark that the agent's processes are to bear, by which a later
+    boot finds what this one leaves behind."""
 
     def owned_by(self, mark: ProcessMark) -> None: ...
+
+
+@runtime_checkable
+class KeepsProcesses(Protocol):
+    """What an agent offers besides when it keeps processes for sessions. `leave`: this session is over for the agent (a
+    /new, another agent, an archived session); what was kept for it may go. `waiting` counts turns without a place."""
 
     async def leave(self, session_id: SessionId) -> None: ...
 

@@ -1,13 +1,16 @@
 """Taking the domain file over: as the one that ran here last, or as one that was put back."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from channels import __version__
+from channels.agents.acp.orphans import end_orphans
+from channels.agents.protocol import Agent, MarksProcesses, ProcessMark
 from channels.clock import FlooredClock, Ids
 from channels.errors import StartRefused
-from channels.logs import ANCHOR_FAILED, LOOP_FAILED, OWNER_RAISED, QUARANTINE_ENTERED, get_logger
+from channels.logs import ANCHOR_FAILED, LOOP_FAILED, ORPHANS_UNSEEN, OWNER_RAISED, QUARANTINE_ENTERED, get_logger
 from channels.rules.anchor import Anchor
 from channels.store.anchor import anchor_path, read_beside, remove_mark, write_anchor
 from channels.store.database import Database
@@ -26,9 +29,11 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The file is ours. `in_quarantine`: it was put back, now or earlier, and is not through with history yet."""
+    """The file is ours. `in_quarantine`: it was put back, now or earlier, and is not through with history yet. `mark`
+    is what the processes of this boot's agents bear."""
 
     ownership: Ownership
+    mark: ProcessMark
     in_quarantine: bool
 
 
@@ -57,7 +62,20 @@ async def take_file(database: Database, clock: FlooredClock, ids: Ids, *, replay
     await _write(path, current)
     remove_mark(path)  # after the anchor: what the mark said is in the file by now
     standing = await database.read(read_standing)
-    return Owned(ownership, standing is not None and standing.quarantine.is_open)
+    mark = ProcessMark(current.db_uuid, ownership.epoch)
+    return Owned(ownership, mark, standing is not None and standing.quarantine.is_open)
+
+
+async def own_processes(agents: Collection[Agent], mark: ProcessMark) -> None:
+    """What agents of earlier boots have left running is ended, before any session may run again; what this boot starts
+    bears its mark. Where processes cannot be looked for (no /proc), the watchdog alone stands in, and the log says so.
+    """
+    for agent in agents:
+        if isinstance(agent, MarksProcesses):
+            agent.owned_by(mark)
+    ended = await asyncio.to_thread(end_orphans, mark)
+    if not ended.looked and any(agent.kind == "acp" for agent in agents):
+        log.warning(ORPHANS_UNSEEN)
 
 
 class AnchorKeeper:

@@ -10,7 +10,7 @@ from channels.app.building import Parts, Ports, Resolved, assemble, resolve
 from channels.app.desk import AdminDesk
 from channels.app.figures import Figures
 from channels.app.operations import ControlOperations
-from channels.app.owning import AnchorKeeper, take_file
+from channels.app.owning import AnchorKeeper, own_processes, take_file
 from channels.clock import FlooredClock
 from channels.config import Settings
 from channels.errors import ApiRefused, ConfigError, OutcomeUnknown, RetryLater
@@ -129,6 +129,7 @@ class Service:
         self._undo.push_async_callback(database.close)
         clock = FlooredClock(ports.clock, await database.read(read_floor))
         owned = await take_file(database, clock, ports.ids, replay_pending=settings.replay.pending)
+        await own_processes(resolved.agents.values(), owned.mark)
         self._anchor = AnchorKeeper(database)
         session = await self._undo.enter_async_context(new_session())
         settings = self._desk.in_force = overlaid_where_possible(settings, await database.read(read_overlay))

@@ -10,6 +10,7 @@ from channels.cli.faults import CheckFailed
 from channels.cli.running import read_settings
 from channels.config import Reference, Secret, check_secrets
 from channels.config.keys import effective
+from channels.logs import HIDDEN
 
 
 def check_settings(config: Path | None, environ: Mapping[str, str], *, show: bool) -> None:
@@ -18,7 +19,7 @@ def check_settings(config: Path | None, environ: Mapping[str, str], *, show: boo
     check_secrets(settings, environ)
     if show:
         for key, value in effective(settings):
-            print(f"{key} = {_shown(value)}")
+            print(f"{key} = {_shown(key, value)}")
     check_place("store.path", settings.store.path)
     check_place("control.socket", settings.control_socket)
     print(
@@ -27,9 +28,14 @@ def check_settings(config: Path | None, environ: Mapping[str, str], *, show: boo
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(key: str, value: Any) -> str:
+    """As TOML would have it, but what an agent finds in its environment is shown only where it is a reference."""
     if isinstance(value, Reference | Secret | Path):
         return json.dumps(str(value))
+    if key.startswith("agents.") and key.endswith((".env", ".headers")):
+        return json.dumps({name: str(one) if isinstance(one, Reference) else HIDDEN for name, one in value.items()})
+    if key.startswith("agents.") and key.endswith(".mcp"):
+        return json.dumps(list(value))
     return json.dumps(value, ensure_ascii=False)
 
 

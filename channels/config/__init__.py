@@ -6,20 +6,18 @@ calls `resolve_secret` at the last moment. It promises that an unknown key, a wr
 passes, and that no error shows a secret.
 """
 
+from channels.config.agent_settings import AcpAgentSettings, DemoAgentSettings, OpenAiAgentSettings
 from channels.config.keys import check_secrets
 from channels.config.loading import CONFIG_VARIABLE, build_settings, load_settings
 from channels.config.references import Reference, Secret, SecretSource, resolve_address, resolve_secret
-from channels.config.settings import (
-    PLACEHOLDER,
-    DemoAgentSettings,
-    OpenAiAgentSettings,
-    Settings,
-)
+from channels.config.settings import Settings
 from channels.config.time_zones import find_time_zone
+from channels.config.value_types import PLACEHOLDER
 
 __all__ = [
     "CONFIG_VARIABLE",
     "PLACEHOLDER",
+    "AcpAgentSettings",
     "DemoAgentSettings",
     "OpenAiAgentSettings",
     "Reference",

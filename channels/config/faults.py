@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from channels.config.agent_settings import AGENT_KINDS
 from channels.config.keys import as_known, environment_name, known_keys, nearest
-from channels.config.settings import AGENT_KINDS
 from channels.errors import ConfigError
 
 _EXPECTED = {

@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from channels.config.agent_settings import AGENT_KINDS
 from channels.config.references import Reference, Secret, resolve_secret
-from channels.config.settings import AGENT_KINDS, Settings
+from channels.config.settings import Settings
 
 ENVIRONMENT_PREFIX = "CHANNELS_"
 ANY_AGENT = "agents.NAME"
@@ -37,8 +38,20 @@ def effective(settings: Settings) -> Iterator[tuple[str, Any]]:
 def check_secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> None:
     """Resolve every secret once and keep none. Raises ConfigError for the first that is not there."""
     for key, value in effective(settings):
-        if isinstance(value, Reference | Secret):
-            resolve_secret(value, key, environ)
+        for name, one in _places(key, value):
+            if isinstance(one, Reference | Secret):
+                resolve_secret(one, name, environ)
+
+
+def _places(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The value, or what stands in its table."""
+    if isinstance(value, BaseModel):
+        value = {name: getattr(value, name) for name in type(value).model_fields}
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _places(f"{key}.{name}", one)
+    else:
+        yield key, value
 
 
 def as_known(key: str) -> str:

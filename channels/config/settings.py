@@ -7,121 +7,32 @@ but the settings themselves; whether a secret is there or a port is free shows w
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Strict,
-    Tag,
-    ValidationInfo,
+from pydantic import Field
+
+from channels.config.agent_settings import AgentSettings, DemoAgentSettings
+from channels.config.value_types import (
+    AppId,
+    Count,
+    Domain,
+    Gaps,
+    Limit,
+    Names,
+    PathSetting,
+    Proxy,
+    PublicUrl,
+    Seconds,
+    SecretSetting,
+    Section,
+    TimeZone,
 )
-from pydantic_core import PydanticCustomError
-
-from channels.config.references import HOW_TO_WRITE, Reference, Secret, SecretSource, parse_reference
-from channels.config.time_zones import is_time_zone
-from channels.rules.gate import DEFAULT_ACTIONS
 from channels.rules.pace import FRAME_GAPS_MS
 
 UNIX_SOCKET_PATH_BYTES = 107  # sun_path of Linux, without its closing zero
 AGENT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-PLACEHOLDER = "cli_your_app_id"  # what config/example.toml has in the place of an app's id
 
 
-def _fault(text: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{text}", {"text": text})
-
-
-def _folder(info: ValidationInfo) -> Path:
-    """Relative paths belong to the folder of the settings file, handed over as the validation's context."""
-    return Path(info.context["folder"]) if info.context else Path.cwd()
-
-
-def _read_secret(value: Any, info: ValidationInfo) -> SecretSource:
-    if isinstance(value, Reference | Secret):
-        return value
-    reference = parse_reference(value, _folder(info)) if isinstance(value, str) else None
-    if reference is None:
-        raise _fault(f"must not hold the secret itself; {HOW_TO_WRITE}")
-    return reference
-
-
-def _read_path(value: Any, info: ValidationInfo) -> Path:
-    if not isinstance(value, str | Path) or not str(value).strip():
-        raise _fault("must be a path in quotes")
-    return _folder(info) / Path(value).expanduser()
-
-
-def _read_address(value: Any) -> str:
-    if not isinstance(value, str) or urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname:
-        raise _fault('must be an address such as "https://host" or "http://host:port/path"')
-    if urlsplit(value).password:
-        raise _fault(f"must not hold a password; {HOW_TO_WRITE}")
-    return value.rstrip("/")
-
-
-def _read_domain(value: Any) -> str:
-    if value in ("feishu", "lark"):
-        return str(value)
-    try:
-        return _read_address(value)
-    except PydanticCustomError:
-        raise _fault('must be "feishu", "lark" or an address such as "http://127.0.0.1:8800"') from None
-
-
-def _check_app_id(value: str) -> str:
-    if value == PLACEHOLDER:
-        raise _fault("is still the example's: put your own app's id there (`channels init` does it for you)")
-    return value
-
-
-def _read_proxy(value: Any, info: ValidationInfo) -> str | SecretSource:
-    if isinstance(value, Reference | Secret):
-        return value
-    if value == "":
-        return ""
-    reference = parse_reference(value, _folder(info)) if isinstance(value, str) else None
-    return reference or _read_address(value)
-
-
-def _read_public_url(value: Any) -> str:
-    if value == "":
-        return ""
-    if urlsplit(_read_address(value)).path not in ("", "/"):
-        raise _fault("must be an address without a path: the page always lies under /admin")
-    return _read_address(value)
-
-
-def _read_time_zone(value: Any) -> str:
-    if not isinstance(value, str) or not is_time_zone(value):
-        raise _fault('must be a time zone such as "UTC" or "Asia/Shanghai"')
-    return value
-
-
-AppId = Annotated[str, Field(min_length=1), AfterValidator(_check_app_id)]
-SecretSetting = Annotated[Reference | Secret, BeforeValidator(_read_secret)]
-PathSetting = Annotated[Path, BeforeValidator(_read_path)]
-Address = Annotated[str, BeforeValidator(_read_address)]
-Domain = Annotated[str, BeforeValidator(_read_domain)]
-Proxy = Annotated[str | Reference | Secret, BeforeValidator(_read_proxy)]
-PublicUrl = Annotated[str, BeforeValidator(_read_public_url)]
-Names = Annotated[tuple[str, ...], Strict(False)]
-Gaps = Annotated[tuple[Annotated[int, Field(ge=0, le=60_000)], ...], Strict(False), Field(min_length=1)]
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-Count = Annotated[int, Field(ge=1)]
-Limit = Annotated[int, Field(ge=0, le=1_000_000_000_000)]  # 0: none
-TimeZone = Annotated[str, BeforeValidator(_read_time_zone)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
-
-
-class FeishuSettings(_Section):
+class FeishuSettings(Section):
     app_id: AppId
     app_secret: SecretSetting
     domain: Domain = "feishu"
@@ -130,15 +41,15 @@ class FeishuSettings(_Section):
     rate_limits: bool = True
 
 
-class StoreSettings(_Section):
+class StoreSettings(Section):
     path: PathSetting = Field(default="channels.db", validate_default=True)
 
 
-class UiSettings(_Section):
+class UiSettings(Section):
     language: Literal["zh", "en"] = "zh"
 
 
-class AccessSettings(_Section):
+class AccessSettings(Section):
     mode: Literal["open", "approval"] = "open"
     admins: Names = ()
     request_days: Annotated[float, Field(gt=0, le=13)] = 7.0
@@ -146,7 +57,7 @@ class AccessSettings(_Section):
     claim_code_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
 
 
-class ChatSettings(_Section):
+class ChatSettings(Section):
     dm: Literal["all", "users", "off"] = "all"
     dm_users: Names = ()
     respond_to_all: bool = False
@@ -155,12 +66,12 @@ class ChatSettings(_Section):
     bot_window_s: Seconds = 600.0
 
 
-class TopicSettings(_Section):
+class TopicSettings(Section):
     private: Literal["topic", "chat"] = "topic"
     group: Literal["topic", "chat"] = "topic"
 
 
-class TurnSettings(_Section):
+class TurnSettings(Section):
     agent: str = ""
     agent_private: str = ""
     agent_group: str = ""
@@ -172,22 +83,22 @@ class TurnSettings(_Section):
     permission_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
 
 
-class CardSettings(_Section):
+class CardSettings(Section):
     streaming: bool = True
     frame_gaps_ms: Gaps = FRAME_GAPS_MS
     notify_after_s: Annotated[float, Field(ge=0, le=86_400)] = 60.0
 
 
-class WorkspaceSettings(_Section):
+class WorkspaceSettings(Section):
     base_dir: PathSetting | None = None
     worktrees: bool = False
 
 
-class RouteSettings(_Section):
+class RouteSettings(Section):
     ttl_days: Annotated[float, Field(ge=0, le=3650)] = 30.0
 
 
-class FileSettings(_Section):
+class FileSettings(Section):
     largest_mb: Annotated[float, Field(gt=0, le=100)] = 30.0
     most: Annotated[int, Field(ge=0, le=200)] = 20
     time_limit_s: Annotated[float, Field(gt=0, le=600)] = 60.0
@@ -195,7 +106,7 @@ class FileSettings(_Section):
     forward_s: Annotated[float, Field(ge=0, le=30)] = 3.0
 
 
-class QuotaSettings(_Section):
+class QuotaSettings(Section):
     turns_per_day: Limit = 0
     turns_per_month: Limit = 0
     tokens_per_day: Limit = 0
@@ -205,53 +116,7 @@ class QuotaSettings(_Section):
     time_zone: TimeZone = "UTC"
 
 
-ToolKind = Literal["edit", "delete", "move", "execute", "read", "search", "fetch", "think", "other"]
-Tools = dict[ToolKind, Literal["allow", "ask", "deny"]]
-
-
-class _AgentSection(_Section):
-    """What every kind of agent has. Kinds of tools that are left out have their defaults."""
-
-    tools: Tools = dict(DEFAULT_ACTIONS)  # type: ignore[arg-type]
-
-
-class DemoAgentSettings(_AgentSection):
-    kind: Literal["demo"]
-    pace: Annotated[float, Field(ge=0, le=100)] = 1.0
-
-
-class OpenAiAgentSettings(_AgentSection):
-    kind: Literal["openai"]
-    base_url: Address
-    model: Annotated[str, Field(min_length=1)]
-    api_key: SecretSetting | None = None
-    system_prompt: str = ""
-    proxy: Proxy = ""
-    ca_file: PathSetting | None = None
-    connect_timeout_s: Seconds = 10.0
-    first_word_timeout_s: Seconds = 120.0
-    between_words_timeout_s: Seconds = 60.0
-    retries: Annotated[int, Field(ge=0, le=10)] = 2
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_tokens: Count | None = None
-    vision: bool = False
-    max_history_tokens: Annotated[int, Field(ge=0)] = 24_000
-    max_answer_characters: Annotated[int, Field(ge=1000)] = 400_000
-
-
-AGENT_KINDS: dict[str, type[_Section]] = {"demo": DemoAgentSettings, "openai": OpenAiAgentSettings}
-
-
-def _kind_of(value: Any) -> Any:
-    return value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-
-
-AgentSettings = Annotated[
-    Annotated[DemoAgentSettings, Tag("demo")] | Annotated[OpenAiAgentSettings, Tag("openai")], Discriminator(_kind_of)
-]
-
-
-class WebSettings(_Section):
+class WebSettings(Section):
     enabled: bool = True
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8787
@@ -259,11 +124,11 @@ class WebSettings(_Section):
     public_url: PublicUrl = ""
 
 
-class ControlSettings(_Section):
+class ControlSettings(Section):
     socket: PathSetting | None = None
 
 
-class ConnectionKnobs(_Section):
+class ConnectionKnobs(Section):
     """Field by field what feishu.reconnect.ConnectionSettings takes."""
 
     discovery_timeout_s: Seconds = 10.0
@@ -279,19 +144,19 @@ class ConnectionKnobs(_Section):
     most_in_flight: Count = 1000
 
 
-class ReplaySettings(_Section):
+class ReplaySettings(Section):
     pending: bool = True
     interrupted: Literal["ask", "off"] = "ask"
 
 
-class MissedSettings(_Section):
+class MissedSettings(Section):
     enabled: bool = True
     window_s: Annotated[float, Field(ge=0, le=30 * 86_400)] = 900.0
     sweep_s: Annotated[float, Field(ge=0, le=86_400)] = 300.0
     heartbeat_s: Annotated[float, Field(gt=0, le=20)] = 5.0
 
 
-class LogSettings(_Section):
+class LogSettings(Section):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "console"] = "json"
 
@@ -300,7 +165,7 @@ def _demo_agents() -> dict[str, Any]:
     return {"demo": DemoAgentSettings(kind="demo")}
 
 
-class Settings(_Section):
+class Settings(Section):
     """All settings of one service. Build it with `loading.load_settings` or `loading.build_settings`."""
 
     feishu: FeishuSettings = Field(default_factory=dict, validate_default=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from channels.cards.gate_texts import gate_texts
-
 from channels.rules.turn import RUNNING, Phase
 from tests.conformance.processes import REPOSITORY, Control, Script
 from tests.integration import cards_seen

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticUndefined
 
+from channels.config.agent_settings import AGENT_KINDS
 from channels.config.keys import known_keys
-from channels.config.settings import AGENT_KINDS, PLACEHOLDER, Settings
+from channels.config.settings import Settings
+from channels.config.value_types import PLACEHOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANNELS = ROOT / "channels"
@@ -193,8 +195,8 @@ class TestExample:
         for key, default in defaults().items():
             section, _, name = key.rpartition(".")
             values = written["agents"]["demo"] if section == "agents.demo" else written.get(section, {})
-            if section == "agents.assistant":
-                values = written["agents"]["assistant"]
+            if section in ("agents.assistant", "agents.coder"):
+                values = written["agents"][section.partition(".")[2]]
             if name in values and values[name] != default:
                 differing[key] = (values[name], default)
         assert differing == {}
@@ -216,7 +218,11 @@ def defaults() -> dict[str, Any]:
     sections: dict[str, Any] = {
         name: field.annotation for name, field in Settings.model_fields.items() if name != "agents"
     }
-    sections |= {"agents.demo": AGENT_KINDS["demo"], "agents.assistant": AGENT_KINDS["openai"]}
+    sections |= {
+        "agents.demo": AGENT_KINDS["demo"],
+        "agents.assistant": AGENT_KINDS["openai"],
+        "agents.coder": AGENT_KINDS["acp"],
+    }
     for section, model in sections.items():
         for key, field in model.model_fields.items():
             if field.default is not PydanticUndefined and field.default is not None:
