@@ -4,9 +4,13 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from channels.ids import OpenId, UserId
+from channels.rules.access import Actor
+from channels.store.transactions.access import Person
 from tests.browser.conftest import DESKTOP, PHONE, OpenHouse, Picture
 from tests.integration.house import House
 
@@ -161,6 +165,27 @@ async def test_people_are_let_in_and_switched(open_house: OpenHouse, browser: Br
     await page.set_viewport_size(DESKTOP)
     await page.get_by_label("其他人").last.scroll_into_view_if_needed()
     await take_picture(page, "admin-desk-people")
+    await context.close()
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+async def test_a_page_as_the_readme_shows_it(
+    open_house: OpenHouse, browser: Browser, keep_picture: Picture, language: str
+) -> None:
+    """Somebody waits, somebody was let in, and the audit log says by whom."""
+    house = await open_house(language=language, web=WEB, access={"mode": "approval", "admins": ["u_zhang_san"]})
+    assert house.service is not None
+    boss, access = Actor(UserId("u_zhang_san"), OpenId("ou_zhang_san"), "chat"), house.service._desk.access
+    await access.grant(boss, Person(UserId("u_alice"), OpenId("ou_alice"), "Alice"), frozenset({"code_write"}))
+    house.say({"zh": "可以让我用一下吗？", "en": "May I ask you something?"}[language], "Bob")
+    await house.held("SELECT count(*) FROM access_requests WHERE state = 'open' AND name <> ''", 1)
+    context = await browser.new_context(viewport=DESKTOP, locale={"zh": "zh-CN", "en": "en-US"}[language])
+    page = await context.new_page()
+    await page.goto((await house.service._desk.link({"user": "u_zhang_san"}))["url"])
+    await page.get_by_role("button").click()
+    await page.get_by_role("link", name={"zh": "人员", "en": "People"}[language]).click()
+    await expect(page.locator("body")).to_have_attribute("data-ready", "yes")
+    await keep_picture(page, f"admin-{language}")
     await context.close()
 
 

@@ -14,7 +14,8 @@ ENGLISH: Mapping[str, str] = {
     "log_in": "Log in",
     "log_out": "Log out",
     "login_code": "Code from your login link",
-    "login_hint": "A link works once and for ten minutes. Run “channels web link” where the service runs to get one.",
+    "login_hint": "A link works once and for ten minutes. Send /web to the bot to get one, or run “channels web link” "
+    "where the service runs.",
     "login_failed": "This link does not work: it was used before, it is too old, or it was not copied whole.",
     "login_wait": "Too many attempts. Wait {} s and try again.",
     "service": "Service",

@@ -14,7 +14,8 @@ CHINESE: Mapping[str, str] = {
     "log_in": "登录",
     "log_out": "退出",
     "login_code": "登录链接中的代码",
-    "login_hint": "每个链接只能用一次，十分钟内有效。在服务所在的机器上运行 channels web link 即可取得。",
+    "login_hint": "每个链接只能用一次，十分钟内有效。给机器人发 /web，"
+    "或在服务所在的机器上运行 channels web link 即可取得。",
     "login_failed": "这个链接不能用：已经用过、已经过期，或者没有复制完整。",
     "login_wait": "尝试次数太多，请等 {} 秒再试。",
     "service": "服务",

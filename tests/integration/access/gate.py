@@ -97,11 +97,11 @@ async def command(house: House, text: str, user: str = ADMIN, **more: Any) -> st
     return cards_seen.words(house.card(house.replies(message_id)[0].message_id))
 
 
-async def command_line(house: House, *arguments: str) -> Result:
-    """`channels access …` as somebody types it on the machine of this house."""
+async def command_line(house: House, *arguments: str, group: str = "access") -> Result:
+    """`channels access …` (or another group's command) as somebody types it on the machine of this house."""
     file = house.folder / "channels.toml"
     file.write_text(_toml(settings_of(house.emulator.url, house.folder, **house.sections)))
-    return await asyncio.to_thread(CliRunner().invoke, app, ["access", *arguments, "--config", str(file)])
+    return await asyncio.to_thread(CliRunner().invoke, app, [group, *arguments, "--config", str(file)])
 
 
 def _toml(settings: dict[str, Any]) -> str:

@@ -212,6 +212,7 @@ async def take_back(life: Life) -> None:
     await life.title(last, WORDS.kept_title)
 
 
+@pytest.mark.timeout(400)  # forty processes, each of which imports everything
 async def test_from_a_scan_to_a_bot_with_an_owner(life: Life) -> None:
     await scan(life)
     assert "no_file" in await life.command("access", "list", code=3)
