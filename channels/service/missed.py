@@ -3,7 +3,8 @@
 Three things run here. The keeper of gaps commits, for every connection that stands, what has to be read before
 anything is read. The reader works through open gaps, place by place, and puts what it finds through the gate; it also
 keeps the pending cards as they should be. The sweep compares lively chats with their history while connected, because
-a half-open socket answers pings and brings no events; when it finds something, the connection is built anew.
+a half-open socket answers pings and brings no events; when it finds something, the connection is built anew. So it is
+after hours without any event, whatever the sweep says: it does not see the chats of people who never wrote before.
 """
 
 import asyncio
@@ -51,6 +52,7 @@ POLL_S = 1.0
 READ_AT_ONCE = 4
 SWEEP_ALL_THE_SAME = 12  # times `sweep_s`: then also while events come in
 RENEW_S = 3600.0
+SILENT_S = 5 * 3600.0  # Feishu sends an event for the last time seven hours after it happened
 SCOPE_WORDS = "the app may not read this chat's history: give it the permission im:message.group_msg"
 PASSING = (CodeKind.TOKEN, CodeKind.MONTHLY_QUOTA, CodeKind.RATE, CodeKind.SERVER)
 
@@ -87,7 +89,8 @@ class Missed:
         self._context, self._intake, self._cards, self._liveness = context, intake, cards, liveness
         self.plan, self._health, self._rebuild = plan, health, rebuild
         self._waits: dict[tuple[int, str], tuple[int, int]] = {}  # (gap, container) → attempts, not before
-        self._swept_at = self._renewed_at = context.clock.monotonic()
+        self._swept_at = self._renewed_at = self._connected_at = context.clock.monotonic()
+        self._connection = 0  # number of the connection that stands since then
 
     # Gaps
 
@@ -131,6 +134,7 @@ class Missed:
                 if self.plan.enabled:
                     await self._read_gaps()
                     await self._sweep_if_due()
+                    self._rebuild_if_silent()
                 await self._renew_if_due()
                 await self._cards.draw()
             except Exception:
@@ -243,6 +247,16 @@ class Missed:
         if now_s - quiet_since >= plan.sweep_s or now_s - self._swept_at >= SWEEP_ALL_THE_SAME * plan.sweep_s:
             self._swept_at = now_s
             await self._sweep()
+
+    def _rebuild_if_silent(self) -> None:
+        """A connection that has brought nothing for hours may be deaf; what it owes is sent again to the next one."""
+        health, now_s = self._health(), self._context.clock.monotonic()
+        if health.connections != self._connection:
+            self._connection, self._connected_at = health.connections, now_s
+        quiet_since = max(self._connected_at, health.last_frame_at or 0.0)
+        if self.plan.sweeping and self._liveness.is_covered and now_s - quiet_since >= SILENT_S:
+            self._connected_at = now_s
+            self._rebuild(f"no event has come for {SILENT_S / 3600:.0f} hours")
 
     async def _sweep(self) -> None:
         """Compare lively chats with their history since the last sweep; what is missing shows a deaf connection."""

@@ -12,15 +12,26 @@ OPEN_GAP = """
 INSERT INTO missed_gaps (from_ms, to_ms, reason, opened_at) VALUES (:from_ms, :to_ms, :reason, :now) RETURNING gap_id
 """
 SELECT_OPEN_GAPS = "SELECT gap_id, from_ms, to_ms, reason FROM missed_gaps WHERE closed_at IS NULL ORDER BY gap_id"
-OLDEST_OPEN_START = "SELECT min(from_ms) FROM missed_gaps WHERE closed_at IS NULL"
+OLDEST_OPEN = "SELECT min(from_ms), min(opened_at) FROM missed_gaps WHERE closed_at IS NULL"
 READ_UNTIL = "SELECT max(to_ms) FROM missed_gaps WHERE closed_at IS NOT NULL"
-CLOSE_CONTAINED = """
-UPDATE missed_gaps SET closed_at = :now WHERE closed_at IS NULL AND from_ms >= :from_ms AND to_ms <= :to_ms
+TAKE_OVER = """
+INSERT INTO missed_containers (gap_id, container, kind, chat_id, chat_type, place, read_to_ms, state, error)
+SELECT :gap_id, container, min(kind), min(chat_id), min(chat_type),
+       row_number() OVER (ORDER BY min(gap_id), min(place), container) - 1, min(min(read_to_ms), :from_ms), 'open',
+       max(error)
+FROM missed_containers WHERE state = 'open'
+AND gap_id IN (SELECT gap_id FROM missed_gaps WHERE closed_at IS NULL AND gap_id < :gap_id) GROUP BY container
 """
+FORGET_TAKEN_OVER = "DELETE FROM missed_gaps WHERE closed_at IS NULL AND gap_id < :gap_id"
 CLOSE_READ = """
 UPDATE missed_gaps SET closed_at = :now WHERE gap_id = :gap_id AND closed_at IS NULL AND NOT EXISTS (
   SELECT 1 FROM missed_containers WHERE gap_id = :gap_id AND state = 'open')
 """
+FORGET_OLDER_TROUBLE = """
+DELETE FROM missed_containers WHERE gap_id < :gap_id
+AND container IN (SELECT container FROM missed_containers WHERE gap_id = :gap_id)
+"""
+FORGET_READ = "DELETE FROM missed_containers WHERE gap_id = :gap_id AND state = 'read'"
 FORGET_SWEEPS = "DELETE FROM missed_gaps WHERE reason = 'sweep' AND closed_at IS NOT NULL"
 ADD_SWEEP = """
 INSERT INTO missed_gaps (from_ms, to_ms, reason, opened_at, closed_at)
@@ -119,18 +130,21 @@ def open_gap(tx: Tx, from_ms: int, to_ms: int, reason: str, now: int) -> Gap:
     return Gap(row[0], from_ms, to_ms, reason)
 
 
-def close_contained(tx: Tx, from_ms: int, to_ms: int, now: int) -> int:
-    """Gaps that lie inside a new one need not be read twice."""
-    return tx.execute(CLOSE_CONTAINED, {"from_ms": from_ms, "to_ms": to_ms, "now": now})
+def take_over(tx: Tx, gap: Gap, from_ms: int) -> None:
+    """What older gaps still have to read is read with this one, from where they are but no later than `from_ms`: a
+    process that dies again and again leaves one gap, and each place is read once for all of them."""
+    tx.execute(TAKE_OVER, {"gap_id": gap.gap_id, "from_ms": from_ms})
+    tx.execute(FORGET_TAKEN_OVER, {"gap_id": gap.gap_id})
 
 
 def open_gaps(tx: Tx) -> list[Gap]:
     return [Gap(*row) for row in tx.rows(SELECT_OPEN_GAPS)]
 
 
-def oldest_open_start(tx: Tx) -> int | None:
-    """From when on something is still to be read, None when nothing is."""
-    return _first(tx.row(OLDEST_OPEN_START))
+def oldest_open(tx: Tx) -> tuple[int, int] | None:
+    """From when on something is still to be read, and since when it waits; None when nothing is."""
+    row = tx.row(OLDEST_OPEN)
+    return (int(row[0]), int(row[1])) if row is not None and row[0] is not None else None
 
 
 def read_until(tx: Tx) -> int | None:
@@ -139,8 +153,13 @@ def read_until(tx: Tx) -> int | None:
 
 
 def close_if_read(tx: Tx, gap_id: int, now: int) -> bool:
-    """Close the gap once none of its containers is open. True when it was closed now."""
-    return tx.execute(CLOSE_READ, {"gap_id": gap_id, "now": now}) == 1
+    """Close the gap once none of its containers is open; only what could not be read is remembered, and only the last
+    time. True when it was closed now."""
+    if tx.execute(CLOSE_READ, {"gap_id": gap_id, "now": now}) == 0:
+        return False
+    tx.execute(FORGET_OLDER_TROUBLE, {"gap_id": gap_id})
+    tx.execute(FORGET_READ, {"gap_id": gap_id})
+    return True
 
 
 def record_sweep(tx: Tx, from_ms: int, to_ms: int, now: int) -> None:

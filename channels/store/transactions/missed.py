@@ -52,14 +52,16 @@ def open_gap(
     first boot.
 
     `alive_ms` is when somebody was last surely listening. `sweeping`: the end of the last completed sweep counts too.
+    What older gaps have left over is taken over, so that there is one open gap at most.
     """
     start = rules.gap_start(alive_ms, missed.read_until(tx) if sweeping else None, heartbeat_ms, wall_ms)
     owners.set_alive(tx, wall_ms)
     if start is None:
         return None
-    end = max(start, wall_ms)
-    missed.close_contained(tx, start, end, now)
-    gap = missed.open_gap(tx, start, end, reason, now)
+    older = missed.oldest_open(tx)
+    since_ms, opened_at = (min(start, older[0]), min(now, older[1])) if older is not None else (start, now)
+    gap = missed.open_gap(tx, since_ms, max(start, wall_ms), reason, opened_at)
+    missed.take_over(tx, gap, start)
     for place in _places(tx, start):
         missed.add_container(tx, gap.gap_id, place, start)
     return gap
@@ -69,8 +71,8 @@ def beat_last(tx: Tx, now: int, alive_ms: int | None) -> None:
     """The last heartbeat of a clean stop: nobody may think that an open gap was read."""
     owners.raise_floor(tx, now)
     if alive_ms is not None:
-        oldest = missed.oldest_open_start(tx)
-        owners.set_alive(tx, alive_ms if oldest is None else min(alive_ms, oldest))
+        older = missed.oldest_open(tx)
+        owners.set_alive(tx, alive_ms if older is None else min(alive_ms, older[0]))
 
 
 def add_threads(tx: Tx, gap: Gap, places: Iterable[Place]) -> int:

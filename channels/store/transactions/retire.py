@@ -27,7 +27,7 @@ class Retired(Enum):
 def stale_routes(tx: Tx, before: int, limit: int) -> list[Route] | None:
     """What the sweep has to look at. None while history is still being read: somebody may have written there while
     nobody was connected."""
-    return None if missed.oldest_open_start(tx) is not None else routes.stale_routes(tx, before, limit)
+    return None if missed.oldest_open(tx) is not None else routes.stale_routes(tx, before, limit)
 
 
 def retire_route(tx: Tx, key: ConversationKey, before: int, now: int) -> Retired:

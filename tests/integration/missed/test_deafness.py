@@ -60,6 +60,24 @@ async def test_a_deaf_connection_is_found_and_built_anew(house: House) -> None:
         house.assert_answered_once(message_id)
 
 
+async def test_a_connection_that_brings_nothing_for_hours_is_built_anew(open_house: OpenHouse) -> None:
+    """Somebody who never wrote before is in no chat that a sweep looks at: Feishu's last delivery must be heard."""
+    house = await open_house(platform={"redelivery_s": (15, 300, HOUR_S, 6 * HOUR_S)})
+    service = house.service
+    assert service is not None
+    await house.ask("hello", "Alice")
+    house.emulator.sockets.mute_present()
+    lost = house.say("is anybody there?", "Bob")
+    await let_pass(house, 4.9 * HOUR_S, 600.0)
+    assert service.parts.connection.health.connections == 1
+    await let_pass(house, 0.2 * HOUR_S)
+    await house.passed(lambda: service.parts.connection.health.connections == 2)
+    assert house.replies(lost) == []
+    await let_pass(house, 3 * HOUR_S, 600.0)
+    await answered(house, lost)
+    assert service.parts.connection.health.last_loss == "rebuilt"
+
+
 async def test_a_sweep_that_finds_nothing_leaves_the_connection_alone(house: House) -> None:
     service = house.service
     assert service is not None

@@ -89,7 +89,9 @@ class TestGaps:
 
     def test_the_earlier_of_alive_and_swept_counts(self, store: Store) -> None:
         store.run(missed.record_sweep, 0, 700_000, store.now)
-        assert opened(store, 900_000).from_ms == 700_000 - BEAT
+        gap = opened(store, 900_000)
+        assert gap.from_ms == 700_000 - BEAT
+        store.run(missed.close_if_read, gap.gap_id, store.now)
         store.run(missed.record_sweep, 0, 950_000, store.now)
         assert opened(store, 900_000).from_ms == 900_000 - BEAT
 
@@ -151,10 +153,39 @@ class TestGaps:
         outer = opened(store, inner.from_ms)
         assert [gap.gap_id for gap in store.run(missed.open_gaps)] == [outer.gap_id]
 
-    def test_an_older_open_gap_is_kept(self, store: Store) -> None:
+    def test_what_older_gaps_have_left_is_taken_over(self, store: Store) -> None:
+        """A process that dies at every boot leaves one gap, each place once, from where its reading stands."""
+        places = [Place(f"oc_{name}", "chat", ChatId(f"oc_{name}"), "group") for name in ("read", "begun", "fresh")]
         first = opened(store, store.now - HOUR)
-        second = opened(store, store.now)
-        assert [gap.gap_id for gap in store.run(missed.open_gaps)] == [first.gap_id, second.gap_id]
+        store.run(add_threads, first, places)
+        store.run(missed.end_container, first.gap_id, "oc_read")
+        store.run(missed.set_read_to, first.gap_id, "oc_begun", first.from_ms + 50)
+        opened_at, store.now = store.now, store.now + 1
+        for _ in range(3):
+            last = opened(store, store.now)
+        assert [gap.gap_id for gap in store.run(missed.open_gaps)] == [last.gap_id]
+        assert last.from_ms == first.from_ms
+        assert store.run(missed.oldest_open) == (first.from_ms, opened_at)
+        left = [(one.place.container, one.read_to_ms) for one in store.run(missed.open_containers, last.gap_id)]
+        assert left == [("oc_begun", first.from_ms + 50), ("oc_fresh", first.from_ms)]
+        assert store.rows("SELECT count(*) FROM missed_containers") == [(2,)]
+
+    def test_a_place_is_never_read_from_later_than_the_new_gap_begins(self, store: Store) -> None:
+        find(store, old(1))
+        opened(store, store.now)
+        wide = opened(store, store.now - HOUR)
+        assert [one.read_to_ms for one in store.run(missed.open_containers, wide.gap_id)] == [wide.from_ms]
+
+    def test_a_closed_gap_remembers_only_what_could_not_be_read(self, store: Store) -> None:
+        for error in ("no right", "still no right", None):
+            gap = opened(store, store.now)
+            for name in ("oc_a", "oc_b"):
+                store.run(add_threads, gap, [Place(name, "chat", ChatId(name), "group")])
+            store.run(missed.end_container, gap.gap_id, "oc_a", error)
+            store.run(missed.end_container, gap.gap_id, "oc_b")
+            assert store.run(missed.close_if_read, gap.gap_id, store.now)
+            held = store.rows("SELECT container, error FROM missed_containers")
+            assert held == ([("oc_a", error)] if error else [])
 
     def test_a_clean_stop_does_not_claim_what_was_not_read(self, store: Store) -> None:
         gap = opened(store, store.now - HOUR)
