@@ -1,4 +1,8 @@
-"""Tables `outbox` and `sent_cards`: every effect before it happens, and what people were shown."""
+"""Tables `outbox` and `sent_cards`: every effect before it happens, and what people were shown.
+
+What an intent says is held until it has its last state: the answer itself stands in the session log, and in
+`sent_cards` as people see it. Only of an unknown outcome it is kept.
+"""
 
 import json
 from collections.abc import Iterable
@@ -43,7 +47,8 @@ UPDATE outbox SET attempts = attempts + 1, first_attempt_at = coalesce(first_att
 WHERE intent_id = :intent_id AND state = 'pending'
 """
 SET_LAST = """
-UPDATE outbox SET state = :state, result = :result, last_error = coalesce(:error, last_error), ended_at = :now
+UPDATE outbox SET state = :state, result = :result, last_error = coalesce(:error, last_error), ended_at = :now,
+                  payload = CASE :state WHEN 'unknown' THEN payload ELSE '' END
 WHERE intent_id = :intent_id AND state = 'pending'
 """
 SET_WAIT = """
@@ -55,14 +60,15 @@ UPDATE outbox SET reconcile = 1, unsure = 1, next_attempt_at = :now, last_error 
 WHERE intent_id = :intent_id AND state = 'pending'
 """
 SUPERSEDE_CLOSES = """
-UPDATE outbox SET state = 'superseded', ended_at = :now
+UPDATE outbox SET state = 'superseded', payload = '', ended_at = :now
 WHERE turn_id = :turn_id AND segment = :segment AND state = 'pending' AND kind IN ('card', 'reply', 'segment')
 """
 DISSOLVE_LANE = """
-UPDATE outbox SET state = 'gone', last_error = :error, ended_at = :now WHERE lane = :lane AND state = 'pending'
+UPDATE outbox SET state = 'gone', payload = '', last_error = :error, ended_at = :now
+WHERE lane = :lane AND state = 'pending'
 """
 SUPERSEDE_UNSENT = """
-UPDATE outbox SET state = 'superseded', ended_at = :now
+UPDATE outbox SET state = 'superseded', payload = '', ended_at = :now
 WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0 AND reconcile = 0
 """
 REDRAW_UNSENT = (
@@ -75,11 +81,11 @@ WHERE lane = :lane AND state = 'done' AND op IN ('send', 'notice') ORDER BY plac
 DOUBT_BEGUN = "UPDATE outbox SET unsure = 1 WHERE state = 'pending' AND attempts > 0"
 DOUBT_PENDING = "UPDATE outbox SET reconcile = 1, unsure = 1 WHERE state = 'pending'"
 SUPERSEDE_DOUBTFUL = """
-UPDATE outbox SET state = 'superseded', last_error = 'the file was restored', ended_at = :now
+UPDATE outbox SET state = 'superseded', payload = '', last_error = 'the file was restored', ended_at = :now
 WHERE state = 'pending' AND (op = 'create' OR (op = 'add' AND terminal = 0))
 """
 SUPERSEDE_TURN = """
-UPDATE outbox SET state = 'superseded', last_error = :error, ended_at = :now
+UPDATE outbox SET state = 'superseded', payload = '', last_error = :error, ended_at = :now
 WHERE turn_id = :turn_id AND state = 'pending'
 """
 COUNT_DOUBTFUL = """

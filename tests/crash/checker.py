@@ -77,7 +77,7 @@ def lost(evidence: Evidence) -> Iterator[Violation]:
         answers = replies or _said_in_chat(evidence, said)
         match said.expect:
             case Expect.ANSWER | Expect.NOTICE:
-                if not answers:
+                if not answers and not _answered_together(evidence, said):
                     yield Violation("S1", f"{said.text!r} was never answered ({_way(evidence, said)})")
             case Expect.NOTHING:
                 if replies:
@@ -291,6 +291,17 @@ def _said_in_chat(evidence: Evidence, said: Said) -> list[Message]:
     """What the bot wrote into this message's chat outside every answer: the question may be gone."""
     chat_id = evidence.world.message(said.message_id).chat_id
     return [each for each in evidence.world.timeline.in_chat(chat_id) if each.by_bot and not each.reply_to]
+
+
+def _answered_together(evidence: Evidence, said: Said) -> bool:
+    """Whether it was part of a question of several messages that the agent was given and another of them carries the
+    answer to: a forward that has waited for company takes its comment along."""
+    turn = evidence.turns.get((evidence.inbox.get(said.message_id) or {}).get("turn") or "")
+    if turn is None or turn["cause"] != "message" or turn["cause_id"] == said.message_id:
+        return False
+    given = any(line["turn_id"] == turn["turn_id"] and said.text in line["text"] for line in evidence.provider)
+    interrupted = turn["outcome"] in ("interrupted", "stopped")
+    return (given or interrupted) and bool(evidence.ledger.visible_replies(turn["cause_id"]))
 
 
 def _reachable(evidence: Evidence, chat_id: str) -> bool:

@@ -19,23 +19,25 @@ async def forwards(stage: Stage) -> None:
     for message_id in inside:
         stage.note(message_id, "between people", Expect.UNNOTICED)
     chat = stage.world.private_chat("Alice")
-    stage.note(stage.world.forward("Alice", chat, inside), "a forward", Expect.TAKEN_BACK)
-    await stage.answered(stage.say("who is right?"))
+    forward = stage.note(stage.world.forward("Alice", chat, inside), "a forward", Expect.TAKEN_BACK)
+    comment = stage.say("who is right?")
+    await stage.until(lambda: stage.has_ended(comment) or stage.has_ended(forward))
     alone = stage.note(stage.world.forward("Bob", stage.world.private_chat("Bob"), inside), "a lonely forward")
     await stage.answered(alone)
 
 
 async def forward_behind(stage: Stage) -> None:
-    """A forward and its comment come while the conversation is still being established."""
+    """A forward and its comment come while the conversation is still being established. Whichever of them is decided
+    first takes the other along."""
     inside = [stage.world.say("Bob", GROUP, "a line", push=False)]
     stage.note(inside[0], "between people", Expect.UNNOTICED)
     stage.fault("cardkit.card.create", "delay", seconds=0.3)
     first = stage.say("hello")
     chat = stage.world.private_chat("Alice")
-    stage.note(stage.world.forward("Alice", chat, inside), "a forward", Expect.TAKEN_BACK)
+    forward = stage.note(stage.world.forward("Alice", chat, inside), "a forward", Expect.TAKEN_BACK)
     comment = stage.say("what about this?")
     await stage.answered(first)
-    await stage.answered(comment)
+    await stage.until(lambda: stage.has_ended(comment) or stage.has_ended(forward))
 
 
 async def quotes(stage: Stage) -> None:

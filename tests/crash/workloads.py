@@ -255,15 +255,12 @@ async def rejected_mail(stage: Stage) -> None:
 
 
 async def poisoned(stage: Stage) -> None:
-    """A message that five boots died of is refused; somebody else is answered."""
-    await stage.until(lambda: len(stage.boots) >= 6)
+    """A message that five boots died of is refused; somebody else is answered. Where another kill takes the place of
+    one of the five, it is answered."""
+    poison = stage.say("poison", expect=Expect.NOTICE)
+    await stage.until(lambda: len(stage.boots) >= 6 or stage.has_ended(poison))
     await stage.answered(stage.say("in between", "Bob"))
     await stage.quiet()
-
-
-async def with_poison(stage: Stage) -> None:
-    stage.say("poison", expect=Expect.NOTICE)
-    await poisoned(stage)
 
 
 async def worn_out(stage: Stage) -> None:
@@ -331,7 +328,7 @@ WORKLOADS = {
             kills={1: ("COMMIT outbox.SET_LAST+outbox.PUT_SENT", 1)},
             away_s=AWAY_S,
         ),
-        Workload("poisoned message", with_poison, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),
+        Workload("poisoned message", poisoned, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),
         Workload("worn-out turn", worn_out, kills=dict.fromkeys(range(1, 7), ("turns.ENTER", 1))),
         Workload(
             "waiting turns are not replayed",

@@ -8,7 +8,7 @@ import pytest
 
 from channels.errors import ApiRefused, CodeKind
 from channels.ids import EventId, StartEpoch, TurnId, UserId
-from channels.rules.delivery import LeaveThread, PatchLane, TextLane, Wait, settle_failure
+from channels.rules.delivery import Last, LeaveThread, PatchLane, TextLane, Wait, settle_failure
 from channels.rules.intents import reaction_lane, turn_lane
 from channels.store import snapshots
 from channels.store.transactions.boot import sweep
@@ -227,6 +227,23 @@ def test_a_chat_that_is_gone_takes_the_whole_lane_along(store: Store) -> None:
     recorded = store.run(record_failure, attempt, step, "230002", Spare(uuids(2)), store.now)
     assert recorded == Recorded(claim_closed=True)
     assert states(store, turn_id)["close/0"] == "gone"
+
+
+def test_what_was_said_is_kept_in_one_place_only(store: Store) -> None:
+    """The outbox holds a card until it is settled; of an unknown outcome it is kept, for whoever looks into it."""
+    turn_id = admit(store, message(1))
+    enter(store, turn_id)
+    finish(store, turn_id)
+    assert store.rows("SELECT count(*) FROM outbox WHERE state = 'pending' AND payload = ''") == [(0,)]
+    unsure = begin(store, reaction_lane(turn_id))
+    with pytest.raises(sqlite3.IntegrityError, match="keeps its content"):
+        store.connection.execute("UPDATE outbox SET payload = '' WHERE attempts > 0")
+    store.run(record_failure, unsure, Last("unknown"), "lost", Spare(uuids(2)), store.now)
+    deliver_all(store, turn_lane(turn_id))
+    deliver_all(store, reaction_lane(turn_id))
+    kept = store.rows("SELECT state, payload FROM outbox WHERE payload <> ''")
+    assert kept == [("unknown", unsure.intent.payload)]
+    assert store.rows("SELECT count(*) FROM outbox WHERE state IN ('done', 'superseded')") > [(2,)]
 
 
 GUARDS = [
