@@ -9,7 +9,8 @@ from channels.rules.message import Envelope
 from channels.store.tx import Tx
 
 REGISTER = """
-INSERT INTO processed (message_id, processed_at) VALUES (:message_id, :now) ON CONFLICT (message_id) DO NOTHING
+INSERT INTO processed (message_id, processed_at) SELECT :message_id, :now
+WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE message_id = :message_id) ON CONFLICT (message_id) DO NOTHING
 """
 FORGET_PROCESSED = "DELETE FROM processed WHERE processed_at < :before"
 INSERT_ROW = """
@@ -18,7 +19,10 @@ INSERT INTO inbox (message_id, conversation, chat_id, chat_type, sender_user_id,
 VALUES (:message_id, :conversation, :chat_id, :chat_type, :sender_user_id, :create_time, :now, :owner_epoch,
         :payload, :state, :verdict, :terminal_at, :origin)
 """
-IS_PROCESSED = "SELECT 1 FROM processed WHERE message_id = :message_id"
+IS_PROCESSED = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM processed WHERE message_id = :message_id)
+OR EXISTS (SELECT 1 FROM inbox WHERE message_id = :message_id)
+"""
 SET_ACCEPTED = "UPDATE inbox SET state = 'accepted' WHERE message_id = :message_id AND state = 'asked'"
 SET_ASKED_TERMINAL = """
 UPDATE inbox SET state = 'dropped', verdict = :verdict, terminal_at = :now
@@ -146,7 +150,8 @@ def _from_row(row: tuple[Any, ...]) -> InboxRow:
 
 
 def register(tx: Tx, message_id: MessageId, now: int) -> bool:
-    """The gate: True for the first delivery of this message id, False for every later one."""
+    """The gate: True for the first delivery of this message id, False for every later one. A row of the inbox counts for
+    as long as it lies there: history may bring a message back when its entry here has long been swept."""
     return tx.execute(REGISTER, {"message_id": message_id, "now": now}) == 1
 
 

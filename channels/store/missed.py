@@ -17,8 +17,8 @@ READ_UNTIL = "SELECT max(to_ms) FROM missed_gaps WHERE closed_at IS NOT NULL"
 TAKE_OVER = """
 INSERT INTO missed_containers (gap_id, container, kind, chat_id, chat_type, place, read_to_ms, state, error)
 SELECT :gap_id, container, min(kind), min(chat_id), min(chat_type),
-       row_number() OVER (ORDER BY min(gap_id), min(place), container) - 1, min(min(read_to_ms), :from_ms), 'open',
-       max(error)
+       row_number() OVER (ORDER BY min(gap_id), min(place), container) - 1,
+       max(min(min(read_to_ms), :from_ms), :oldest_ms), 'open', max(error)
 FROM missed_containers WHERE state = 'open'
 AND gap_id IN (SELECT gap_id FROM missed_gaps WHERE closed_at IS NULL AND gap_id < :gap_id) GROUP BY container
 """
@@ -131,9 +131,10 @@ def open_gap(tx: Tx, from_ms: int, to_ms: int, reason: str, now: int) -> Gap:
 
 
 def take_over(tx: Tx, gap: Gap, from_ms: int) -> None:
-    """What older gaps still have to read is read with this one, from where they are but no later than `from_ms`: a
-    process that dies again and again leaves one gap, and each place is read once for all of them."""
-    tx.execute(TAKE_OVER, {"gap_id": gap.gap_id, "from_ms": from_ms})
+    """What older gaps still have to read is read with this one, from where they are but no later than `from_ms` (and no
+    earlier than the gap begins): a process that dies again and again leaves one gap, and each place is read once for
+    all of them."""
+    tx.execute(TAKE_OVER, {"gap_id": gap.gap_id, "from_ms": from_ms, "oldest_ms": gap.from_ms})
     tx.execute(FORGET_TAKEN_OVER, {"gap_id": gap.gap_id})
 
 

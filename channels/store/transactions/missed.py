@@ -59,7 +59,9 @@ def open_gap(
     if start is None:
         return None
     older = missed.oldest_open(tx)
-    since_ms, opened_at = (min(start, older[0]), min(now, older[1])) if older is not None else (start, now)
+    since_ms, opened_at = start, now
+    if older is not None:
+        since_ms, opened_at = min(start, max(older[0], wall_ms - rules.GATE_MEMORY_MS)), min(now, older[1])
     gap = missed.open_gap(tx, since_ms, max(start, wall_ms), reason, opened_at)
     missed.take_over(tx, gap, start)
     for place in _places(tx, start):

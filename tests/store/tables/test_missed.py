@@ -14,6 +14,7 @@ from channels.rules.routing import Policy
 from channels.store import missed, missed_batches, outbox, owners
 from channels.store.missed import GROUPS_AT_MOST, Gap, Place
 from channels.store.transactions.accept import Accepted, Duplicate, accept_message
+from channels.store.transactions.boot import sweep
 from channels.store.transactions.missed import (
     Asked,
     Sorting,
@@ -27,6 +28,7 @@ from channels.store.transactions.missed import (
     sweep_places,
     sweep_start,
     tidy,
+    unprocessed,
 )
 from channels.store.transactions.missed_cards import (
     BatchDecided,
@@ -104,6 +106,14 @@ class TestGaps:
     def test_never_older_than_the_gate_remembers(self, store: Store) -> None:
         store.now = 2 * GATE_MEMORY_MS
         assert opened(store, 5).from_ms == store.now - GATE_MEMORY_MS
+
+    def test_a_gap_that_lay_open_for_a_month_is_read_as_far_as_the_gate_remembers(self, store: Store) -> None:
+        find(store, old(1))
+        first = opened(store, store.now)
+        store.now += 2 * GATE_MEMORY_MS
+        last = opened(store, store.now)
+        assert first.from_ms < last.from_ms == store.now - GATE_MEMORY_MS
+        assert [one.read_to_ms for one in store.run(missed.open_containers, last.gap_id)] == [last.from_ms]
 
     def test_a_clock_that_was_set_back(self, store: Store) -> None:
         gap = opened(store, store.now + HOUR)
@@ -264,6 +274,15 @@ class TestGate:
         assert find(store, message(1)) == Duplicate()
         assert find(store, old(2)) == Asked("batch_1")
         assert store.run(accept_message, old(2).envelope, "{}", store.epoch, None, store.now) == Duplicate()
+
+    def test_what_the_gate_has_forgotten_is_known_by_its_row(self, store: Store) -> None:
+        """A gap lay open for a month: history brings back what was answered then (crash campaign: `a deaf socket`)."""
+        store.run(accept_message, message(1).envelope, "{}", store.epoch, None, store.now)
+        store.now += 31 * 24 * HOUR
+        store.run(sweep, store.now)
+        assert store.rows("SELECT count(*) FROM processed") == [(0,)]
+        assert store.run(unprocessed, [message(1).envelope.message_id]) == frozenset()
+        assert find(store, message(1)) == Duplicate()
 
     def test_one_open_batch_a_chat(self, store: Store) -> None:
         assert find(store, old(1)) == Asked("batch_1")
