@@ -150,8 +150,8 @@ def _from_row(row: tuple[Any, ...]) -> InboxRow:
 
 
 def register(tx: Tx, message_id: MessageId, now: int) -> bool:
-    """The gate: True for the first delivery of this message id, False for every later one. A row of the inbox counts for
-    as long as it lies there: history may bring a message back when its entry here has long been swept."""
+    """The gate: True for the first delivery of this message id, False for every later one. A row of the inbox counts
+    for as long as it lies there: history may bring a message back when its entry here has long been swept."""
     return tx.execute(REGISTER, {"message_id": message_id, "now": now}) == 1
 
 
