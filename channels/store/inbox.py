@@ -19,10 +19,8 @@ INSERT INTO inbox (message_id, conversation, chat_id, chat_type, sender_user_id,
 VALUES (:message_id, :conversation, :chat_id, :chat_type, :sender_user_id, :create_time, :now, :owner_epoch,
         :payload, :state, :verdict, :terminal_at, :origin)
 """
-IS_PROCESSED = """
-SELECT 1 WHERE EXISTS (SELECT 1 FROM processed WHERE message_id = :message_id)
-OR EXISTS (SELECT 1 FROM inbox WHERE message_id = :message_id)
-"""
+_KNOWN = "SELECT 1 FROM {} WHERE message_id = :message_id"
+IS_PROCESSED = f"{_KNOWN.format('processed')} UNION ALL {_KNOWN.format('inbox')}"
 SET_ACCEPTED = "UPDATE inbox SET state = 'accepted' WHERE message_id = :message_id AND state = 'asked'"
 SET_ASKED_TERMINAL = """
 UPDATE inbox SET state = 'dropped', verdict = :verdict, terminal_at = :now
@@ -150,8 +148,7 @@ def _from_row(row: tuple[Any, ...]) -> InboxRow:
 
 
 def register(tx: Tx, message_id: MessageId, now: int) -> bool:
-    """The gate: True for the first delivery of this message id, False for every later one. A row of the inbox counts
-    for as long as it lies there: history may bring a message back when its entry here has long been swept."""
+    """The gate: True for the first delivery of this message id, False for every later one, entry swept or not."""
     return tx.execute(REGISTER, {"message_id": message_id, "now": now}) == 1
 
 

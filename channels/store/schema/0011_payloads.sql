@@ -1,4 +1,5 @@
--- The outbox holds what an intent says only until its last state; of an unknown outcome it is kept.
+-- The outbox holds what an intent says only until its last state; of an unknown outcome it is kept, and a receipt is
+-- born with its last state.
 
 DROP TRIGGER outbox_payload_stays;
 
@@ -8,4 +9,4 @@ WHEN OLD.attempts > 0
       OR (NEW.payload <> OLD.payload AND NOT (NEW.payload = '' AND NEW.state NOT IN ('pending', 'unknown'))))
 BEGIN SELECT raise(ABORT, 'an intent that was sent keeps its content'); END;
 
-UPDATE outbox SET payload = '' WHERE state NOT IN ('pending', 'unknown');
+UPDATE outbox SET payload = '' WHERE state NOT IN ('pending', 'unknown') AND kind <> 'receipt';
