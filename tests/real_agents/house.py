@@ -89,6 +89,7 @@ class House:
         self._config = folder / "channels.toml"
         self._config.write_text(_config(self.control.url, agent_section))
         self._service: asyncio.subprocess.Process | None = None
+        self.asked: list[Question] = []
         people = self.control.get("state")["people"]
         self._chat = self._private_chat(next(each for each in people if each["name"] == PERSON))
 
@@ -131,7 +132,8 @@ class House:
         """The person writes, in the topic of an earlier question where one is given."""
         more = {"thread_id": after.thread_id} if after is not None and after.thread_id else {}
         said = await asyncio.to_thread(self.control.say, PERSON, self._chat, text, **more)
-        return Question(said, text)
+        self.asked.append(Question(said, text))
+        return self.asked[-1]
 
     async def look(self, question: Question) -> Question:
         ledger = await asyncio.to_thread(self.control.ledger, question.message_id)

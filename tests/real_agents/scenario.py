@@ -1,6 +1,7 @@
 """What every agent must show, in this order, in one topic."""
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -59,7 +60,15 @@ class Scenario:
         except (AssertionError, TimeoutError) as error:
             ok, said = False, f"{type(error).__name__}: {error}"
         self.steps.append(Step(name, ok, round(time.monotonic() - started, 1), said))
+        self._keep_cards(name)
         return ok
+
+    def _keep_cards(self, step: str) -> None:
+        """What the person saw at the end of the step, for looking at it afterwards."""
+        folder = self.house.base.parent / "cards"
+        folder.mkdir(exist_ok=True)
+        shown = [reply["card"] for question in self.house.asked[-1:] for reply in question.replies]
+        (folder / f"{len(self.steps)} {step}.json").write_text(json.dumps(shown, ensure_ascii=False, indent=1))
 
     async def _question(self) -> str:
         self._first = await self.house.say("Please remember: plum")
