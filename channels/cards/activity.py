@@ -4,20 +4,23 @@ Everything here was written by an agent or a tool and is shown as plain text, ne
 of its own, so that the room that is left for the answer is the same from the first frame to the last.
 """
 
-from channels.cards.card import Element, panel, small, wire_size, words_only
-from channels.cards.excerpt import clip, one_line, tail, tidy
+from channels.cards.card import Element, markdown, panel, small, wire_size, words_only
+from channels.cards.excerpt import clip, cut_lines, one_line, tail, tidy
+from channels.cards.markdown import clean_units
 from channels.cards.texts import Texts
+from channels.cards.units import code_unit
 from channels.rules.agent_event import ToolStatus
 from channels.rules.turn import RUNNING, Phase, Tool, View
 
-REASONING_BYTES = 2_600
-TOOLS_BYTES = 2_600
-PLAN_BYTES = 1_400
+REASONING_BYTES = 2_000
+DIFFS_BYTES, DIFF_LINES, DIFFS_SHOWN = 1_400, 24, 3
+TOOLS_BYTES = 2_000
+PLAN_BYTES = 1_200
 
 TOOL_MARKS = {
     ToolStatus.PENDING: "◌",
     ToolStatus.RUNNING: "▸",
-    ToolStatus.ASKING: "?",
+    ToolStatus.ASKING: "⏸",
     ToolStatus.DENIED: "⊘",
     ToolStatus.DONE: "✓",
     ToolStatus.FAILED: "✗",
@@ -52,7 +55,8 @@ def tools_panel(view: View, words: Texts) -> Element | None:
     if hidden := len(view.tools) - len(lines):
         lines.insert(0, words.tools_earlier.format(count=hidden))
     open_now = view.phase in RUNNING and not view.answer
-    return panel("tools", _tools_title(view, words), [small("\n".join(lines))], expanded=open_now)
+    shown = [small("\n".join(lines)), *_diffs(view, words)]
+    return panel("tools", _tools_title(view, words), shown, expanded=open_now)
 
 
 def plan_panel(view: View, words: Texts) -> Element | None:
@@ -76,11 +80,30 @@ def plan_panel(view: View, words: Texts) -> Element | None:
 
 def _tools_title(view: View, words: Texts) -> str:
     count = len(view.tools)
+    if view.phase is Phase.ASKING:
+        return words.tools_asking.format(count=count)
     working = [tool for tool in view.tools if tool.status in (ToolStatus.PENDING, ToolStatus.RUNNING)]
     if working and view.phase in RUNNING:
         return f"{words.tools_running.format(count=count)} · {one_line(working[-1].title, 60)}"
+    denied = sum(tool.status is ToolStatus.DENIED for tool in view.tools)
+    if denied:
+        return words.tools_denied.format(count=count, denied=denied)
     failed = sum(tool.status is ToolStatus.FAILED for tool in view.tools)
     return words.tools_failed.format(count=count, failed=failed) if failed else words.tools_done.format(count=count)
+
+
+def _diffs(view: View, words: Texts) -> list[Element]:
+    """The latest changes as code, as far as there is room."""
+    room, found = DIFFS_BYTES, list[list[Element]]()
+    for tool in [tool for tool in view.tools if tool.diff.strip()][: -DIFFS_SHOWN - 1 : -1]:
+        text, hidden = cut_lines(tidy(tool.diff).strip("\n"), room, DIFF_LINES)
+        block = clean_units([code_unit("diff", text + "\n")])
+        room -= wire_size(block)
+        cut = [small(words.diff_cut.format(count=hidden))] if hidden else []
+        if found and room < 0:
+            break
+        found.insert(0, [markdown(block), *cut])
+    return [element for elements in found for element in elements]
 
 
 def _tool_line(tool: Tool) -> str:

@@ -25,6 +25,19 @@ def clip(text: str, limit_bytes: int) -> str:
     return text[: fitting(text, limit_bytes - 3)].rstrip() + "…"
 
 
+def cut_lines(text: str, limit_bytes: int, limit_lines: int) -> tuple[str, int]:
+    """The first lines of `text` that fit, and how many do not (a line that is too long by itself counts)."""
+    lines, kept, room = text.split("\n"), [], limit_bytes
+    for line in lines[:limit_lines]:
+        room -= wire_size(line + "\n")
+        if room < 0:
+            break
+        kept.append(line)
+    if not kept:
+        return clip(lines[0], limit_bytes), len(lines)
+    return "\n".join(kept), len(lines) - len(kept)
+
+
 def tail(text: str, limit_bytes: int) -> str:
     """The end of `text` within `limit_bytes`, beginning at a line or a word where one is near."""
     if len(text) * 12 <= limit_bytes or (len(text) <= limit_bytes and wire_size(text) <= limit_bytes):

@@ -1,4 +1,4 @@
-"""The small grey line under a finished answer: agent, tokens, cache hits, time."""
+"""The small grey line under a finished answer: agent, model, tokens, cache hits, time."""
 
 from channels.cards.excerpt import one_line
 from channels.cards.texts import Texts
@@ -11,6 +11,8 @@ def footer_line(view: View, words: Texts) -> str:
     """Only what is known: no token words for an agent that reports none, or was cut off before it counted them."""
     usage = view.usage
     parts = [one_line(view.agent, AGENT_CHARACTERS)]
+    if view.model.strip() and view.model.strip() != view.agent:
+        parts.append(one_line(view.model, AGENT_CHARACTERS))
     if usage.output_tokens:
         parts.append(words.footer_tokens.format(input=f"{usage.input_tokens:,}", output=f"{usage.output_tokens:,}"))
     if usage.output_tokens and usage.cached_tokens:

@@ -58,17 +58,21 @@ class GateTexts:
     toast_restart: str
     toast_no_code_write: str
     toast_not_yours: str
+    toast_not_asker: str
     toast_unknown: str
     toast_fresh: str
     toast_not_lost: str
 
+    # An agent that could not load its old session
+    fresh_button: str
+
     # Asking for the right to have code changed
-    right_note: str
-    right_button: str
     right_title: str
     right_lead: str  # {who}
     right_for: str
     right_approved: str  # {what}
+    right_denied: str
+    right_expired: str
     asked_title: str
     asked_body: str
     asked_approved_title: str
@@ -104,7 +108,7 @@ ZH = GateTexts(
     cut="… 另有 {count} 行未显示",
     until="无人答复时，自动拒绝于：",
     who_may="由提问的人或管理员决定。",
-    text_only="这张卡片没能发出，所以无法在这里答复；到时会自动拒绝。",
+    text_only="看不到按钮时，无法在这里答复；到时会自动拒绝。",
     by="决定人",
     said_expired="没有人及时答复，智能体已被告知不能这样做。",
     said_turn="这次回答已经结束，无需再决定。什么都没有执行。",
@@ -127,15 +131,17 @@ ZH = GateTexts(
     toast_restart="服务重启过，这个请求已作废。请在回答的卡片上点“继续”。",
     toast_no_code_write="提问的人没有改代码的权限，所以没有执行。",
     toast_not_yours="只有提问的人或管理员可以决定。",
+    toast_not_asker="只有提问的人可以为自己申请。",
     toast_unknown="这个按钮已经失效。",
     toast_fresh="正在新的会话里重新回答",
     toast_not_lost="这条回答不需要新的会话。请直接发消息。",
-    right_note="智能体想修改文件或执行命令，但你没有“改代码”的权限，所以没有执行。",
-    right_button="申请改代码的权限",
+    fresh_button="新会话",
     right_title="有人申请改代码的权限",
     right_lead="{who}想让智能体修改文件或执行命令。",
     right_for="正在处理",
     right_approved="现在可以：{what}。对方需要再发一次消息。",
+    right_denied="已告知对方。智能体不会替对方修改文件或执行命令。",
+    right_expired="没有人及时决定，权限没有改变。对方可以再次申请。",
     asked_title="已申请改代码的权限",
     asked_body="已询问机器人的管理员，有结果时这张卡片会更新。",
     asked_approved_title="可以改代码了",
@@ -171,7 +177,7 @@ EN = GateTexts(
     cut="… {count} more lines are not shown",
     until="Without an answer it is refused at",
     who_may="The person who asked, or an admin, decides.",
-    text_only="The card could not be sent, so this cannot be answered here; it will be refused by itself.",
+    text_only="Where no buttons are shown, this cannot be answered here; it will be refused by itself.",
     by="Decided by",
     said_expired="Nobody answered in time. The agent was told that it may not do this.",
     said_turn="The answer has ended, so there is nothing left to decide. Nothing was done.",
@@ -195,15 +201,17 @@ EN = GateTexts(
     toast_restart="The service was restarted, so this is void. Press Continue on the card of the answer.",
     toast_no_code_write="The person who asked may not have code changed, so it was not done.",
     toast_not_yours="Only the person who asked, or an admin, can decide this.",
+    toast_not_asker="Only the person who asked can ask for this.",
     toast_unknown="This button is out of date.",
     toast_fresh="Answering again in a fresh session",
     toast_not_lost="This answer needs no fresh session. Just send a message.",
-    right_note="The agent wanted to change files or run a command. You may not have code changed, so it did not.",
-    right_button="Ask for the right to change code",
+    fresh_button="Fresh session",
     right_title="Somebody asks for the right to change code",
     right_lead="{who} wants the agent to change files or run commands.",
     right_for="Working on",
     right_approved="May now: {what}. A new message makes use of it.",
+    right_denied="The person has been told. The agent changes nothing and runs nothing for them.",
+    right_expired="Nobody decided in time, so nothing has changed. The person can ask again.",
     asked_title="Asked for the right to change code",
     asked_body="The admins of this bot have been asked. This card will say what they decide.",
     asked_approved_title="You may have code changed",

@@ -20,7 +20,7 @@ from channels.cards.units import Kind, Unit, units
 
 # Bytes of the request body for the answer of one card; the main card's panels, notes, buttons and footer have the rest
 # of CARD_BYTES.
-PAGE_BYTES = 17_000
+PAGE_BYTES = 15_500
 HEADING_PART = 18  # a heading is short, and goes along to the next page, up to 1/18 of a page
 
 

@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from channels.cards.card import Button, Card, Element, button_row, finish, header, markdown, small, wire_size
-from channels.cards.excerpt import clip, one_line, tidy
+from channels.cards.card import Button, Card, Element, button_row, finish, header, markdown, small
+from channels.cards.excerpt import cut_lines, one_line, tidy
 from channels.cards.gate_texts import GateTexts, gate_texts
 from channels.cards.markdown import clean_units, literal
 from channels.cards.units import code_unit
@@ -114,19 +114,6 @@ def _code(words: GateTexts, text: str, info: str, limit_bytes: int, limit_lines:
     name = info or "code"
     elements: list[Element] = [markdown(clean_units([code_unit(info, shown + "\n")]), name)]
     return [*elements, small(words.cut.format(count=hidden), f"{name}_cut")] if hidden else elements
-
-
-def cut_lines(text: str, limit_bytes: int, limit_lines: int) -> tuple[str, int]:
-    """The first lines of `text` that fit, and how many do not (a line that is too long by itself counts)."""
-    lines, kept, room = text.split("\n"), [], limit_bytes
-    for line in lines[:limit_lines]:
-        room -= wire_size(line + "\n")
-        if room < 0:
-            break
-        kept.append(line)
-    if not kept:
-        return clip(lines[0], limit_bytes), len(lines)
-    return "\n".join(kept), len(lines) - len(kept)
 
 
 def _shown(text: str) -> str:

@@ -32,7 +32,7 @@ TEMPLATES: dict[Phase, str] = {
 
 ERROR_CHARACTERS = 240  # each may take six bytes
 SUMMARY_CHARACTERS = 80
-UNREAD_CHARACTERS = 240
+UNREAD_CHARACTERS = 160
 
 
 def reply_cards(view: View, language: str, *, buttons: Sequence[Button] = ()) -> tuple[Card, ...]:
@@ -64,7 +64,7 @@ def _segment(view: View, words: Texts, parts: Sequence[Page], number: int, butto
     running, last = view.phase in RUNNING, number == len(parts) - 1
     offer = (words.interrupted_offer_above if number else words.interrupted_offer) if buttons else ""
     notes = (
-        [*_unread(view, words), *_about(view), *_notes(view, words, kept=bool(parts[0].units), offer=offer)]
+        [*_unread(view, words), *_about(view, words), *_notes(view, words, kept=bool(parts[0].units), offer=offer)]
         if last
         else []
     )
@@ -101,13 +101,14 @@ def _top(view: View, words: Texts) -> list[Element]:
 
 def _bottom(view: View, words: Texts) -> list[Element]:
     """What stands under the answer on the last segment."""
-    elements: list[Element] = []
+    buttons: list[Button] = []
     if view.phase in RUNNING:
         label = words.stopping if view.stopping else words.stop
-        elements.append(
-            button_row([Button(label, {"do": "stop", "turn": view.turn_id}, "danger", disabled=view.stopping)])
-        )
-    elif line := footer_line(view, words):
+        buttons.append(Button(label, {"do": "stop", "turn": view.turn_id}, "danger", disabled=view.stopping))
+    if view.lacks_right:
+        buttons.append(Button(words.ask_right, {"do": "ask_right", "turn": view.turn_id}))
+    elements = [button_row(buttons)] if buttons else []
+    if view.phase not in RUNNING and (line := footer_line(view, words)):
         elements.append(small(line, "footer"))
     return elements
 
@@ -118,9 +119,10 @@ def _unread(view: View, words: Texts) -> list[str]:
     return [f"⚠️ {literal(words.unread_note.format(things=things))}"] if things else []
 
 
-def _about(view: View) -> list[str]:
+def _about(view: View, words: Texts) -> list[str]:
     """How it was answered, where that is not as people expect. Markdown."""
-    return [f"⚠️ {literal(one_line(note, UNREAD_CHARACTERS))}" for note in view.notes]
+    lacks = [f"⊘ {words.lacks_right}"] if view.lacks_right else []
+    return [*(f"⚠️ {literal(one_line(note, UNREAD_CHARACTERS))}" for note in view.notes), *lacks]
 
 
 def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:
@@ -133,7 +135,8 @@ def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:
             return [words.asking_note]
         case Phase.FAILED:
             error = literal(one_line(view.error, ERROR_CHARACTERS)) or words.failed_unknown
-            return [f"⚠️ {error}", words.kept + words.between_sentences + words.failed_do if kept else words.failed_do]
+            what = words.fresh_offer if view.lost_session and offer else words.failed_do
+            return [f"⚠️ {error}", words.kept + words.between_sentences + what if kept else what]
         case Phase.INTERRUPTED:
             return [f"⚠️ {words.interrupted_note}{kept_too}{words.between_sentences}{offer or words.interrupted_do}"]
         case Phase.STOPPED:

@@ -33,6 +33,9 @@ class Texts:
     tools_running: str  # {count}
     tools_done: str  # {count}
     tools_failed: str  # {count} {failed}
+    tools_asking: str  # {count}
+    tools_denied: str  # {count} {denied}
+    diff_cut: str  # {count}: lines of a change that are not shown
     tools_earlier: str  # {count}: earlier tool calls that are not listed
     plan: str  # {done} {total}
     plan_more: str  # {count}
@@ -50,6 +53,9 @@ class Texts:
     max_tokens_note: str
     failed_unknown: str  # when the agent gave no reason
     failed_do: str
+    fresh_offer: str  # instead of `failed_do` where the agent could not load its session
+    lacks_right: str  # a tool was refused, and the button `ask_right` asks for the right to it
+    ask_right: str
     footer_tokens: str  # {input} {output}
     footer_cached: str  # {cached}
     footer_duration: str  # {duration}

@@ -86,7 +86,7 @@ def standing(who: Iterable[UserId], grant: Grant | None, policy: AccessPolicy, n
     """What this person may do now; who may not chat is outside."""
     if not policy.admins.isdisjoint(who):
         return Admitted(frozenset(SWITCHES))
-    valid = grant is not None and not _is_over(grant, now)
+    valid = grant is not None and not is_over(grant, now)
     switches = grant.switches if grant is not None and valid else frozenset()
     if policy.mode == "open":
         return Admitted(switches | OPEN_TO_ALL)
@@ -104,7 +104,8 @@ def may(user_id: UserId | None, switch: str, found: Standing) -> bool:
     return bool(user_id) and isinstance(found, Admitted) and switch in found.switches
 
 
-def _is_over(grant: Grant, now: int) -> bool:
+def is_over(grant: Grant, now: int) -> bool:
+    """Whether a grant has run out: its time, or its messages."""
     return grant.messages_left == 0 or (grant.until_ms is not None and grant.until_ms <= now)
 
 

@@ -6,15 +6,20 @@ a half: neither the domain file nor Feishu takes it. Halves that meet become the
 
 import re
 from dataclasses import replace
+from typing import assert_never
 
 from channels.rules.agent_event import (
     AgentEvent,
     Ended,
+    ModelReported,
     PlanUpdated,
     ReasoningDelta,
+    SessionOpened,
+    SlotAwaited,
     TextDelta,
     ToolCalled,
     ToolUpdated,
+    UsageReported,
 )
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -38,16 +43,22 @@ class WholeText:
         match event:
             case TextDelta(text) | ReasoningDelta(text):
                 return replace(event, text=self._join(type(event), text))
-            case ToolCalled(tool_id, title, kind, arguments):
-                return ToolCalled(whole(tool_id), whole(title), whole(kind), whole(arguments))
-            case ToolUpdated(tool_id, status, output):
-                return ToolUpdated(whole(tool_id), status, whole(output))
+            case ToolCalled(tool_id, title, kind, arguments, diff):
+                return ToolCalled(whole(tool_id), whole(title), whole(kind), whole(arguments), whole(diff))
+            case ToolUpdated(tool_id, status, output, diff):
+                return ToolUpdated(whole(tool_id), status, whole(output), whole(diff))
             case PlanUpdated(entries):
                 return PlanUpdated(tuple((whole(text), whole(status)) for text, status in entries))
-            case Ended(outcome, error):
-                return Ended(outcome, whole(error))
-            case _:
+            case ModelReported(model):
+                return ModelReported(whole(model))
+            case SessionOpened(reference):
+                return SessionOpened(whole(reference))
+            case Ended(error=error):
+                return replace(event, error=whole(error))
+            case UsageReported() | SlotAwaited():
                 return event
+            case _:
+                assert_never(event)
 
     def _join(self, kind: type, text: str) -> str:
         text = self._held.pop(kind, "") + text

@@ -7,11 +7,12 @@ offered it: here every question is new.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from channels.ids import UserId
 from channels.rules.access import Standing, may
+from channels.rules.agent_text import whole
 from channels.rules.permission import (
     ALLOW_ALWAYS,
     ALLOW_ONCE,
@@ -106,13 +107,14 @@ def askable(question: PermissionQuestion, *, shared: bool) -> PermissionQuestion
     offered = offered[:OPTIONS_AT_MOST] or (YES, NO)
     if all(option.allows for option in offered):
         offered = (*offered[: OPTIONS_AT_MOST - 1], NO)
-    return replace(
-        question,
-        title=question.title[:TITLE_CHARACTERS],
-        arguments=question.arguments[:KEPT_CHARACTERS],
-        diff=question.diff[:KEPT_CHARACTERS],
-        paths=question.paths[:PATHS_AT_MOST],
-        options=offered,
+    return PermissionQuestion(
+        tool_id=whole(question.tool_id),
+        title=whole(question.title[:TITLE_CHARACTERS]),
+        kind=whole(question.kind),
+        arguments=whole(question.arguments[:KEPT_CHARACTERS]),
+        diff=whole(question.diff[:KEPT_CHARACTERS]),
+        paths=tuple(whole(path) for path in question.paths[:PATHS_AT_MOST]),
+        options=tuple(PermissionOption(whole(one.option_id), whole(one.name), whole(one.kind)) for one in offered),
     )
 
 

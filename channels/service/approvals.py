@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from channels.cards.access import RequestLine, applicant_card, request_card
 from channels.cards.card import Card
+from channels.cards.gate_texts import gate_texts
 from channels.cards.texts import texts
 from channels.feishu.connection import Answer
 from channels.feishu.events import CardClicked
@@ -107,7 +108,12 @@ class Approvals:
         if click.value.get("do") == SWITCH:
             return toast("success", words.toast_access_switched)
         log.info(ACCESS_DECIDED, request_id=result.request.request_id, state=result.request.state, via="card")
-        said = words.toast_access_denied if outcome == "denied" else words.toast_access_allowed
+        allowed = (
+            words.toast_access_allowed
+            if result.request.wants == "chat"
+            else gate_texts(self._context.preferences.language).toast_right_given
+        )
+        said = words.toast_access_denied if outcome == "denied" else allowed
         return toast("success", said.format(who=name_of(result.request)))
 
     async def may_chat(self, person: Sender) -> bool:
@@ -134,7 +140,7 @@ class Approvals:
         language, request = self._context.preferences.language, view.request
         card: Card
         if view.card.holder == APPLICANT:
-            card = applicant_card(language, request.state)
+            card = applicant_card(language, request.state, request.wants)
         else:
             card = request_card(language, line_of(view))
         return Drawing(card.json, card.text)
@@ -161,6 +167,7 @@ def line_of(view: CardView) -> RequestLine:
         switches=request.switches,
         expires_ms=request.expires_at,
         in_group=request.chat_type == "group",
+        wants=request.wants,
         decided_by="" if by in ("service", "console") else by.removeprefix("open:"),
     )
 

@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import Callable
 
+from channels.cards.gate_texts import gate_texts
 from channels.cards.quota import window_end
 from channels.cards.texts import texts
 from channels.feishu.connection import Answer
@@ -21,6 +22,7 @@ from channels.service.commands_archive import DELETE, ArchiveCommands
 from channels.service.context import Context
 from channels.service.missed_cards import STATES, MissedCards
 from channels.service.permissions import PERMIT, Permissions
+from channels.service.rights import press_ask_right
 from channels.service.stopping import Stopping, draw
 from channels.service.toasts import toast
 from channels.store.transactions.accept import accept_event
@@ -76,10 +78,12 @@ class Clicks:
             return await self._approvals.press(click)
         if action == PERMIT:
             return await self._permissions.press(click)
-        if action == "continue" and isinstance(turn_id, str):
+        if action == "ask_right":
+            return await press_ask_right(context, click)
+        if action in ("continue", "fresh") and isinstance(turn_id, str):
             if not await self._approvals.may_chat(click.operator):
                 return toast("warning", words.not_admitted_title)
-            return await self._continue(click, TurnId(turn_id))
+            return await self._continue(click, TurnId(turn_id), fresh=action == "fresh")
         if action == DELETE:
             return await self._archive.press(click)
         if isinstance(action, str) and action in STATES:
@@ -100,8 +104,8 @@ class Clicks:
             case _:
                 return toast("info", words.toast_already_ended)
 
-    async def _continue(self, click: CardClicked, interrupted: TurnId) -> Answer:
-        """A new turn in the card of the interrupted one."""
+    async def _continue(self, click: CardClicked, interrupted: TurnId, *, fresh: bool) -> Answer:
+        """A new turn in the card of the interrupted one, or of one whose agent could not load its session."""
         context, words = self._context, texts(self._context.preferences.language)
         turn_id = TurnId(context.ids.new("turn"))
         request = ContinueRequest(
@@ -116,17 +120,21 @@ class Clicks:
             ),
             thinking=draw(View(turn_id), context.preferences.language)[0],
             quota=context.policy.quota,
+            fresh=fresh,
         )
         result = await context.database.run(continue_turn, request, context.epoch, context.now())
         outcome = result.why if isinstance(result, NotContinued) else "continued"
-        log.info(CARD_CLICKED, event_id=click.event_id, action="continue", outcome=outcome)
+        log.info(CARD_CLICKED, event_id=click.event_id, action="fresh" if fresh else "continue", outcome=outcome)
+        going_on = gate_texts(context.preferences.language).toast_fresh if fresh else words.toast_continuing
         match result:
             case Continued(lanes=lanes):
                 self._kick(lanes)
                 context.turns.ring()
-                return toast("success", words.toast_continuing)
+                return toast("success", going_on)
             case NotContinued("already"):
-                return toast("info", words.toast_continuing)
+                return toast("info", going_on)
+            case NotContinued("not_lost"):
+                return toast("info", gate_texts(context.preferences.language).toast_not_lost)
             case NotContinued("not_yours"):
                 return toast("warning", words.toast_not_yours)
             case NotContinued(short=Short() as short):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from channels.cards.card import Button
+from channels.cards.gate_texts import gate_texts
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.ids import EventId, MessageId, TurnId, UserId
@@ -24,9 +25,13 @@ from channels.store.transactions.run import (
 
 
 def draw(view: View, language: str, *, offer: bool = False) -> tuple[Drawing, ...]:
-    """The cards of a view, as transactions take them. `offer`: the main card gets a *Continue* button."""
-    label, value = texts(language).button_continue, {"do": "continue", "turn": view.turn_id}
-    buttons = [Button(label, value, "primary")] if offer else []
+    """The cards of a view, as transactions take them. `offer`: the main card gets a *Continue* button. One whose agent
+    could not load its session gets *Fresh session*."""
+    buttons = []
+    if offer:
+        buttons = [Button(texts(language).button_continue, {"do": "continue", "turn": view.turn_id}, "primary")]
+    elif view.lost_session and view.outcome is Outcome.FAILED:
+        buttons = [Button(gate_texts(language).fresh_button, {"do": "fresh", "turn": view.turn_id}, "primary")]
     return tuple(Drawing(card.json, card.text) for card in reply_cards(view, language, buttons=buttons))
 
 

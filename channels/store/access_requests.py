@@ -13,12 +13,12 @@ APPLICANT = "applicant"  # the holder of the card that the person who asks sees
 
 _REQUEST = (
     "request_id, user_id, open_id, name, chat_id, chat_type, message_id, in_thread, excerpt, state, switches,"
-    " created_at, expires_at, decided_at, decided_by, version"
+    " created_at, expires_at, decided_at, decided_by, version, wants"
 )
 ADD_REQUEST = f"""
 INSERT INTO access_requests ({_REQUEST})
 VALUES (:request_id, :user_id, :open_id, :name, :chat_id, :chat_type, :message_id, :in_thread, :excerpt, 'open',
-        :switches, :now, :expires_at, NULL, NULL, 1)
+        :switches, :now, :expires_at, NULL, NULL, 1, :wants)
 """
 SELECT_REQUEST = f"SELECT {_REQUEST} FROM access_requests WHERE request_id = :request_id"
 SELECT_OPEN_OF = f"""
@@ -31,9 +31,9 @@ SELECT_OPEN = (
 SELECT_RECENT = f"SELECT {_REQUEST} FROM access_requests ORDER BY created_at DESC, request_id LIMIT :limit"
 SELECT_DUE = f"SELECT {_REQUEST} FROM access_requests WHERE state = 'open' AND expires_at <= :now LIMIT :limit"
 SELECT_DENIED = """
-SELECT max(decided_at) FROM access_requests WHERE user_id = :user_id AND state = 'denied'
-AND created_at > coalesce((SELECT max(created_at) FROM access_requests WHERE user_id = :user_id AND state = 'approved'),
-                          0)
+SELECT max(decided_at) FROM access_requests WHERE user_id = :user_id AND state = 'denied' AND wants = :wants
+AND created_at > coalesce((SELECT max(created_at) FROM access_requests
+                           WHERE user_id = :user_id AND state = 'approved' AND wants = :wants), 0)
 """
 DECIDE = """
 UPDATE access_requests
@@ -71,7 +71,8 @@ REDRAW = "UPDATE access_cards SET drawn = min(drawn, :drawn) WHERE request_id = 
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """`switches`: what *Allow* would give, or has given."""
+    """`switches`: what *Allow* would give, or has given. `wants`: what is asked for, chat by a stranger, code_write by
+    somebody who may chat."""
 
     request_id: str
     user_id: UserId
@@ -89,6 +90,7 @@ class AccessRequest:
     decided_at: int | None = None
     decided_by: str | None = None
     version: int = 1
+    wants: str = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ def add_request(tx: Tx, request: AccessRequest) -> None:
         "switches": _words(request.switches),
         "now": request.created_at,
         "expires_at": request.expires_at,
+        "wants": request.wants,
     }
     tx.execute(ADD_REQUEST, values)
 
@@ -171,9 +174,9 @@ def due_requests(tx: Tx, now: int, limit: int) -> list[AccessRequest]:
     return _requests(tx.rows(SELECT_DUE, {"now": now, "limit": limit}))
 
 
-def denied_at(tx: Tx, ids: Iterable[UserId]) -> int | None:
-    """When this person was last denied, unless something was granted on a later request."""
-    found = [tx.row(SELECT_DENIED, {"user_id": user_id}) for user_id in ids]
+def denied_at(tx: Tx, ids: Iterable[UserId], wants: str = "chat") -> int | None:
+    """When this person was last denied what is wanted, unless it was granted on a later request."""
+    found = [tx.row(SELECT_DENIED, {"user_id": user_id, "wants": wants}) for user_id in ids]
     return max((row[0] for row in found if row and row[0] is not None), default=None)
 
 

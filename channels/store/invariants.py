@@ -6,7 +6,7 @@ waits for no person; on a closed file, `now` is the last moment that the file kn
 """
 
 from channels.rules.invariants import Delay, Findings, Violation
-from channels.store import invariants_access, invariants_ledger
+from channels.store import invariants_access, invariants_gate, invariants_ledger
 from channels.store.tx import Tx
 
 MOST_PER_QUESTION = 20
@@ -196,6 +196,7 @@ WHERE verdict = 'restored' AND terminal_at IS NULL AND state NOT IN ('held', 'ke
         "SELECT 'meta', (SELECT count(*) FROM owners) FROM meta WHERE (SELECT count(*) FROM owners) = 0",
     ),
     *invariants_access.QUESTIONS,
+    *invariants_gate.QUESTIONS,
     *invariants_ledger.QUESTIONS,
 )
 
@@ -254,6 +255,7 @@ SELECT message_id, received_at FROM inbox WHERE verdict = 'restored' AND termina
 AND received_at < :now - 3600000""",
     ),
     *invariants_access.DELAYS,
+    *invariants_gate.DELAYS,
     *invariants_ledger.DELAYS,
 )
 

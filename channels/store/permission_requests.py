@@ -1,6 +1,7 @@
 """Table `permission_requests`: what agents ask people for; each is decided once."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ WHERE owner_epoch < :epoch AND state = 'pending'
 SET_DRAWN = "UPDATE permission_requests SET drawn = :version WHERE token = :token AND drawn < :version"
 SET_MESSAGE = "UPDATE permission_requests SET message_id = :message_id WHERE token = :token"
 DRAW_AGAIN = "UPDATE permission_requests SET version = version + 1 WHERE token = :token"
+FORGET_TURNS = "DELETE FROM permission_requests WHERE turn_id IN (SELECT value FROM json_each(:turn_ids))"
 FORGET = "DELETE FROM permission_requests WHERE decided_at < :before"
 
 
@@ -139,3 +141,8 @@ def draw_again(tx: Tx, token: str) -> None:
 def forget(tx: Tx, before: int) -> int:
     """Retention: what was settled before that moment. Its card can be changed no more."""
     return tx.execute(FORGET, {"before": before})
+
+
+def forget_turns(tx: Tx, turn_ids: Iterable[TurnId]) -> int:
+    """Everything that was asked in these turns goes."""
+    return tx.execute(FORGET_TURNS, {"turn_ids": json.dumps(list(turn_ids))})

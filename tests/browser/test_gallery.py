@@ -15,7 +15,7 @@ from tests.browser.reading import assert_nothing_raw
 GOLDEN = Path(__file__).parents[1] / "unit" / "cards" / "golden"
 LANGUAGES = ["zh", "en"]
 # what people wrote, on the cards that list their messages
-QUOTED = ["<安装>", "<install>", "**README**", "<构建>", "<build>", "<1>"]
+QUOTED = ["<安装>", "<install>", "**README**", "<构建>", "<build>", "<1>", "*deploy*", "<b>now</b>"]
 
 
 @pytest_asyncio.fixture(loop_scope="session", params=LANGUAGES)

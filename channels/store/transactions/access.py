@@ -170,7 +170,7 @@ def _write(tx: Tx, actor: Actor, person: Person, grant: Grant, action: str, now:
     access.put_user(tx, AccessUser(user_id, person.open_id, person.name, grant, actor.user_id, now))
     access.add_audit(tx, actor, action, user_id, words_of(grant), now)
     request = access_requests.open_request_of(tx, person.ids)
-    if request is not None and "chat" in grant.switches:
+    if request is not None and request.wants in grant.switches:
         access_requests.decide(tx, request.request_id, "approved", grant.switches, actor.user_id, now)
     released = release(tx, person.ids) if "chat" in grant.switches else 0
     if request is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from channels.ids import ChatId, EventId, IntentId, MessageId, OpenId, SendUuid, UserId
 from channels.rules import intents
-from channels.rules.access import AccessPolicy, Actor, Grant
+from channels.rules.access import AccessPolicy, Actor, Grant, is_over
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
@@ -123,11 +123,15 @@ def decide_request(
     if not verdict.approve:
         return _deny(tx, request, actor, now)
     grant = Grant(
-        (verdict.switches or request.switches) | {"chat"},
+        (verdict.switches or request.switches) | {"chat", request.wants},
         now + verdict.for_ms if verdict.for_ms is not None else None,
         verdict.messages,
     )
-    changed = change_access(tx, actor, request_person(request), lambda _so_far: grant, "request.approved", policy, now)
+
+    def given(so_far: Grant | None) -> Grant:
+        return grant if request.wants == "chat" else _with_right(so_far, grant, now)
+
+    changed = change_access(tx, actor, request_person(request), given, "request.approved", policy, now)
     assert isinstance(changed, Changed), changed
     return Decided(_now(tx, request), changed.released)
 
@@ -174,12 +178,11 @@ def press_switch(
 def expire_requests(tx: Tx, policy: AccessPolicy, now: int) -> int:
     """Requests whose time is over say so; what they kept stays unanswered. Where the door was opened meanwhile,
     everybody's kept messages are answered."""
-    if policy.mode == "open":
-        return sum(_open_door(tx, request, now) for request in access_requests.open_requests(tx, AT_ONCE))
+    opened = sum(_open_door(tx, request, now) for request in _outdated(tx, policy))
     due = access_requests.due_requests(tx, now, AT_ONCE)
     for request in due:
         _expire(tx, request, now)
-    return len(due)
+    return opened + len(due)
 
 
 def tend_requests(tx: Tx, policy: AccessPolicy, now: int) -> None:
@@ -194,7 +197,11 @@ def tend_requests(tx: Tx, policy: AccessPolicy, now: int) -> None:
 def withdraw_if_empty(tx: Tx, user_id: UserId, now: int) -> bool:
     """A kept message was taken back; where it was the last one, nobody has to decide any more."""
     request = access_requests.open_request_of(tx, [user_id])
-    if request is None or any(inbox.count_kept(tx, one) for one in request_person(request).ids):
+    if (
+        request is None
+        or request.wants != "chat"
+        or any(inbox.count_kept(tx, one) for one in request_person(request).ids)
+    ):
         return False
     return access_requests.decide(tx, request.request_id, "withdrawn", request.switches, SERVICE, now)
 
@@ -309,6 +316,21 @@ def _expire(tx: Tx, request: AccessRequest, now: int) -> AccessRequest:
     return _now(tx, request)
 
 
+def _with_right(so_far: Grant | None, more: Grant, now: int) -> Grant:
+    """A right besides what the person has; how long that holds stays, unless something else was said."""
+    before = so_far if so_far is not None and not is_over(so_far, now) else Grant(frozenset())
+    until = before.until_ms if more.until_ms is None else more.until_ms
+    left = before.messages_left if more.messages_left is None else more.messages_left
+    return Grant(before.switches | more.switches, until, left)
+
+
+def _outdated(tx: Tx, policy: AccessPolicy) -> list[AccessRequest]:
+    """Where everybody may chat, nobody has to ask for that."""
+    if policy.mode != "open":
+        return []
+    return [one for one in access_requests.open_requests(tx, AT_ONCE) if one.wants == "chat"]
+
+
 def _open_door(tx: Tx, request: AccessRequest, now: int) -> bool:
     release(tx, request_person(request).ids)
     return access_requests.decide(tx, request.request_id, "approved", request.switches, SERVICE, now)
@@ -333,9 +355,7 @@ def waiting_requests(tx: Tx, limit: int) -> list[tuple[AccessRequest, int]]:
 
 def has_due(tx: Tx, policy: AccessPolicy, now: int) -> bool:
     """Whether `expire_requests` has something to do."""
-    if policy.mode == "open":
-        return bool(access_requests.open_requests(tx, 1))
-    return bool(access_requests.due_requests(tx, now, 1))
+    return bool(_outdated(tx, policy)) or bool(access_requests.due_requests(tx, now, 1))
 
 
 def nameless_people(tx: Tx) -> list[OpenId]:

@@ -15,7 +15,7 @@ from channels.ids import EventId, SendUuid, SessionId, UserId
 from channels.rules.access import Actor
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import access, inbox, outbox, routes, sessions, snapshots, turns
+from channels.store import access, inbox, outbox, permission_requests, routes, sessions, snapshots, turns
 from channels.store.sessions import Session
 from channels.store.transactions.admit import Decided, answer_command
 from channels.store.tx import Tx
@@ -77,7 +77,9 @@ def delete_session(
         return NotMoved("session_busy")
     if session.archived_at is None:
         _archive(tx, session_id, actor, now)
-    outbox.forget_sent_texts(tx, turns.turns_of_session(tx, session_id))
+    turn_ids = turns.turns_of_session(tx, session_id)
+    outbox.forget_sent_texts(tx, turn_ids)
+    permission_requests.forget_turns(tx, turn_ids)
     sessions.delete_log(tx, session_id, now)
     access.add_audit(tx, actor, "session.deleted", session_id, "", now)
     return _moved(tx, session_id)

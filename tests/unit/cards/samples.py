@@ -1,6 +1,7 @@
 """Every card that people can meet, by name: the golden files and the gallery are made from these."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from channels.cards.access import RequestLine, applicant_card, denied_card, request_card
 from channels.cards.card import Button, Card
@@ -13,11 +14,14 @@ from channels.cards.conversation import (
     sessions_card,
     usage_card,
 )
+from channels.cards.gate_texts import gate_texts
 from channels.cards.missed import Line, missed_card
 from channels.cards.notice import help_card, neutral_card, notice_card, status_card
+from channels.cards.permission import PermissionLine, permission_card
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.rules.agent_event import Outcome, ToolStatus, UsageReported
+from channels.rules.permission import PermissionOption, PermissionQuestion
 from channels.rules.turn import Phase, Tool, View
 
 ANSWER = {
@@ -67,6 +71,19 @@ TOOLS = (
     Tool("t3", "Edit", "edit", "cache.py: 3 lines", ToolStatus.RUNNING),
 )
 PLAN = (("Read the code", "completed"), ("Find the cause", "in_progress"), ("Change it", "pending"))
+DIFF = """--- a/src/cache.py
++++ b/src/cache.py
+@@ -10,7 +10,7 @@ def key_of(user: User) -> str:
+     \"\"\"The key under which a user's page is kept.\"\"\"
+-    return f"{user.id}:{time.time()}"
++    return f"{user.id}"
+"""
+LONG_DIFF = DIFF + "".join(f"-old line {number}\n+new line {number}\n" for number in range(60))
+ASKING = Tool("t4", "Edit src/cache.py", "edit", "", ToolStatus.ASKING, "", DIFF)
+LOST = {
+    "zh": "智能体打不开原来的会话：会话不存在。",
+    "en": "The agent could not open its earlier session: no such session.",
+}
 ERROR = {"zh": "模型服务返回 503。", "en": "The model's service answered with 503."}
 
 
@@ -105,6 +122,31 @@ def views(language: str) -> dict[str, View]:
         "interrupted_offer": _view(language, Phase.INTERRUPTED, outcome=Outcome.INTERRUPTED, answer=half),
         "failed": _view(language, Phase.FAILED, outcome=Outcome.FAILED, answer=half, error=ERROR[language]),
         "failed_at_once": _view(language, Phase.FAILED, outcome=Outcome.FAILED, answer="", error=""),
+        "queued_at_agent": _view(language, Phase.WAITING, ahead=3),
+        "asking": _view(language, Phase.THINKING, tools=(TOOLS[0], ASKING), plan=PLAN),
+        "changed": _view(
+            language,
+            Phase.REPLYING,
+            answer=half,
+            tools=(TOOLS[0], replace(ASKING, status=ToolStatus.DONE), replace(ASKING, tool_id="t5", diff=LONG_DIFF)),
+        ),
+        "denied": _view(
+            language, Phase.DONE, outcome=Outcome.COMPLETED, tools=(TOOLS[0], replace(ASKING, status=ToolStatus.DENIED))
+        ),
+        "lacks_right": _view(
+            language,
+            Phase.DONE,
+            outcome=Outcome.COMPLETED,
+            tools=(replace(ASKING, status=ToolStatus.DENIED),),
+            lacks_right=True,
+            model="claude-sonnet",
+        ),
+        "lacks_right_running": _view(
+            language, Phase.REPLYING, answer=half, tools=(replace(ASKING, status=ToolStatus.DENIED),), lacks_right=True
+        ),
+        "lost_session_fresh": _view(
+            language, Phase.FAILED, outcome=Outcome.FAILED, answer="", error=LOST[language], lost_session=True
+        ),
         "long": _view(language, Phase.DONE, outcome=Outcome.COMPLETED, answer="\n\n".join([answer] * 5)),
     }
 
@@ -195,6 +237,64 @@ def _access(language: str) -> dict[str, Card]:
     return out | {"refused": denied_card(language)}
 
 
+OPTIONS = (
+    PermissionOption("once", "Yes", "allow_once"),
+    PermissionOption("always", "Yes, and do not ask again for edits", "allow_always"),
+    PermissionOption("no", "No", "reject_once"),
+)
+
+
+def _permissions(language: str) -> dict[str, Card]:
+    """Questions of every sort, and what becomes of one."""
+    edit = PermissionQuestion("t4", "Edit src/cache.py", "edit", "", DIFF, ("src/cache.py",), OPTIONS)
+    command = "uv run pytest -q tests/unit \\\n  && rm -rf build \u202e/ *# \n```\necho '<at id=all></at>'"
+    execute = PermissionQuestion("t5", "Run the tests", "execute", command, "", (), (OPTIONS[0], OPTIONS[2]))
+    paths = tuple(f"src/module_{number}/file.py" for number in range(9))
+    alike = tuple(PermissionOption(f"o{number}", name, "allow_once") for number, name in enumerate(("main", "v2", "")))
+    other = PermissionQuestion("t6", "*deploy* <b>now</b>", "other", '{"where": "production"}', "", paths, alike)
+    long = replace(edit, title="Edit " + "x" * 300, diff=LONG_DIFF * 4, arguments="\n".join(["line"] * 90))
+    until = 1_796_644_800_000
+    asked = PermissionLine("permit_1", "claude", edit, until)
+    lines = {
+        "edit": asked,
+        "execute": replace(asked, question=execute),
+        "other": replace(asked, question=other),
+        "long": replace(asked, question=long),
+        "allowed": replace(asked, state="allowed", choice=0, decided_by="ou_alice"),
+        "allowed_always": replace(asked, state="allowed", choice=1, decided_by="ou_alice"),
+        "denied": replace(asked, question=execute, state="denied", choice=1, decided_by="ou_bob"),
+        "denied_right": replace(asked, state="denied", why="no_code_write"),
+        "expired": replace(asked, state="expired"),
+        "ended": replace(asked, state="ended", why="turn"),
+        "restart": replace(asked, state="ended", why="restart"),
+    }
+    return {name: permission_card(language, line) for name, line in lines.items()}
+
+
+def _rights(language: str) -> dict[str, Card]:
+    """Somebody who may chat asks for the right to have code changed: what admins and this person see."""
+    said = {"zh": "把缓存的键改对", "en": "mend the key of the cache"}[language]
+    until = 1_796_644_800_000
+    switches = {"chat", "wiki_read", "code_write"}
+    asked = RequestLine("ask_1", "open", "ou_alice", "Alice", said, 0, switches, until, wants="code_write")
+    out = {
+        state: request_card(language, replace(asked, state=state, decided_by="ou_bob" if state == "approved" else ""))
+        for state in ("open", "approved", "denied", "expired")
+    }
+    mine = {
+        f"applicant_{state}": applicant_card(language, state, "code_write")
+        for state in ("open", "approved", "denied", "expired")
+    }
+    return out | mine
+
+
+def _offered(language: str, name: str) -> tuple[Button, ...]:
+    """The buttons that `stopping.draw` would put onto the main card."""
+    if name.endswith("_fresh"):
+        return (Button(gate_texts(language).fresh_button, {"do": "fresh", "turn": "turn_1"}, "primary"),)
+    return _buttons(language) if name.endswith("_offer") else ()
+
+
 def _buttons(language: str) -> tuple[Button, ...]:
     return (Button(texts(language).button_continue, {"do": "continue", "turn": "turn_1"}, "primary"),)
 
@@ -225,10 +325,12 @@ def cards(language: str) -> dict[str, Card]:
     """Every card by name; a reply of several cards has them numbered."""
     out: dict[str, Card] = {}
     for name, view in views(language).items():
-        drawn = reply_cards(view, language, buttons=_buttons(language) if name.endswith("_offer") else ())
+        drawn = reply_cards(view, language, buttons=_offered(language, name))
         for number, card in enumerate(drawn, 1):
             out[f"reply_{name}" + (f"_{number}" if len(drawn) > 1 else "")] = card
     draw: Callable[[str], dict[str, Card]] = _notices
     out |= {f"notice_{name}": card for name, card in draw(language).items()} | _conversations(language)
+    out |= {f"permit_{name}": card for name, card in _permissions(language).items()}
+    out |= {f"right_{name}": card for name, card in _rights(language).items()}
     out |= {f"access_{name}": card for name, card in _access(language).items()}
     return out | {f"missed_{name}": card for name, card in _missed(language).items()}
