@@ -38,6 +38,7 @@ SQL_FOR_SHOW = {"channels/agents/demo_texts.py"}
 STORE_ENGINE = {"__init__", "tx", "batch", "database", "migrate", "lock"} | {
     "invariants",
     "invariants_access",
+    "invariants_gate",
     "invariants_ledger",
 }
 
