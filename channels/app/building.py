@@ -37,6 +37,7 @@ from channels.service.delivery import Delivery
 from channels.service.dispatch import Dispatch
 from channels.service.guiding import Guiding
 from channels.service.intake import Intake
+from channels.service.launching import Launching
 from channels.service.liveness import Liveness
 from channels.service.missed import Missed, MissedPlan
 from channels.service.missed_cards import MissedCards
@@ -89,6 +90,7 @@ class Parts:
     permissions: Permissions
     desk: AccessDesk
     sessions: SessionDesk
+    launching: Launching
     standing: Standing
     connected: asyncio.Event  # set by the first connection that stands
 
@@ -201,6 +203,7 @@ def assemble(
         permissions=permissions,
         desk=faces.desk,
         sessions=faces.sessions,
+        launching=Launching(context, faces.desk, delivery.kick),
         standing=standing,
         connected=connected,
     )

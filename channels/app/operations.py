@@ -9,6 +9,7 @@ from channels.app.access_operations import AccessOperations
 from channels.app.building import Parts
 from channels.app.figures import Figures
 from channels.app.session_operations import SessionOperations
+from channels.app.topic_operations import TopicOperations
 from channels.errors import Refused
 from channels.store.invariants import look
 from channels.store.transactions.evidence import read_evidence
@@ -25,7 +26,8 @@ class ControlOperations:
         """Name → operation, as the control socket serves them."""
         own: dict[str, Operation] = {"status": self.status, "backup": self.backup, "doctor": self.doctor}
         access, sessions = AccessOperations(lambda: self._parts.desk), SessionOperations(lambda: self._parts.sessions)
-        return own | access.table() | sessions.table()
+        topics = TopicOperations(lambda: self._parts.launching)
+        return own | access.table() | sessions.table() | topics.table()
 
     async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._figures.status()

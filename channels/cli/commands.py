@@ -12,6 +12,7 @@ from channels.cli.demo_words import DemoCommand
 from channels.cli.faults import explain
 from channels.cli.importing import no_collector
 from channels.cli.sessions import app as sessions
+from channels.cli.topic import app as topic
 
 DEMO_PORT, EMULATOR_PORT = 8790, 8800
 
@@ -29,6 +30,7 @@ web = typer.Typer(no_args_is_help=True, help="The admin page.")
 app.add_typer(web, name="web")
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
+app.add_typer(topic, name="topic")
 
 ConfigFile = Annotated[
     Path | None,

@@ -25,12 +25,14 @@ class BotInfo:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A chat. `mode` is group, topic or p2p; `topics` says that every message opens a topic there."""
+    """A chat. `mode` is group, topic or p2p; `topics` says that every message opens a topic there; a dissolved one may
+    still be shown."""
 
     chat_id: ChatId
     name: str
     mode: str
     topics: bool
+    is_dissolved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,9 @@ class ChatCalls:
     async def get_chat(self, chat_id: ChatId) -> Chat:
         """What kind of chat this is."""
         data = await self._transport.data(Call("get_chat", "GET", f"{CHATS}/{chat_id}"))
-        mode = text(data, "chat_mode")
-        return Chat(chat_id, text(data, "name"), mode, mode == "topic" or text(data, "group_message_type") == "thread")
+        mode, status = text(data, "chat_mode"), text(data, "chat_status")
+        topics = mode == "topic" or text(data, "group_message_type") == "thread"
+        return Chat(chat_id, text(data, "name"), mode, topics, status.startswith("dissolved"))
 
     async def list_members(self, chat_id: ChatId, *, member_id_type: str = "open_id") -> list[Member]:
         """The people in a chat; at most 20 pages of 100."""

@@ -55,6 +55,7 @@ class Attempt:
     message_id: str | None = None
     reaction_id: str | None = None
     in_thread: bool = False
+    answers_person: bool = True  # its target is a message of somebody, not one that only shows the place
     sequence: int = 0
     reconcile: bool = False  # history must be asked before anything is sent
 
@@ -233,7 +234,7 @@ def _another_way(attempt: Attempt, kind: CodeKind, recalled: str) -> Step:
     neutral = NEUTRAL in attempt.intent.payload
     switchable = attempt.mode == "card" and not neutral and depth(attempt.intent) < DEPTH_AT_MOST
     match kind:
-        case CodeKind.MESSAGE_GONE if answers and recalled == "stop" and attempt.intent.turn_id is not None:
+        case CodeKind.MESSAGE_GONE if answers and recalled == "stop" and _answers_person(attempt):
             return Abandon()
         case CodeKind.MESSAGE_GONE if answers:
             return ToChat()
@@ -251,6 +252,10 @@ def _another_way(attempt: Attempt, kind: CodeKind, recalled: str) -> Step:
             return TextLane()
         case _:
             return Last("refused")
+
+
+def _answers_person(attempt: Attempt) -> bool:
+    return attempt.intent.turn_id is not None and attempt.answers_person
 
 
 def successor(intent: Intent, uuid: SendUuid, **changes: object) -> Intent:

@@ -12,6 +12,7 @@ from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
 from channels.rules.delivery import Intent
 
 TYPING, DONE = "Typing", "DONE"
+OPENING, NOTIFY = "topic", "notify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,10 @@ def reaction_lane(turn_id: TurnId) -> str:
     return f"react:{turn_id}"
 
 
+def topic_lane(turn_id: TurnId) -> str:
+    return f"topic:{turn_id}"
+
+
 def payload(**values: object) -> str:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
@@ -42,11 +47,13 @@ def read_payload(intent: Intent) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class TurnIntents:
-    """Builds the intents of one turn; `target` is the message that is answered."""
+    """Builds the intents of one turn; `target` is the message that is answered. None: nobody's message caused it, and
+    its main card goes plainly to the chat; what comes after hangs under that card, as soon as it is there."""
 
     turn_id: TurnId
     chat_id: ChatId
-    target: MessageId
+    target: MessageId | None
+    receive: str = ""  # the kind of id that `chat_id` is until the private chat is known
 
     def typing(self, uuid: SendUuid) -> Intent:
         return self._reaction("typing", "add", uuid, TYPING, terminal=False)
@@ -59,11 +66,14 @@ class TurnIntents:
 
     def card(self, segment: int, drawing: Drawing, uuids: tuple[SendUuid, SendUuid], *, final: bool) -> list[Intent]:
         """A new card of the turn: its entity, then the message that shows it. `final`: nothing will follow."""
-        kind = "reply" if segment == 0 else "segment"
-        body = payload(card=drawing.card, text=drawing.text if final else "")
+        plain = segment == 0 and self.target is None
+        kind = "segment" if segment else "send" if plain else "reply"
+        said = {"card": drawing.card, "text": drawing.text if final else ""}
+        body = payload(**said, receive=self.receive) if self.receive and plain else payload(**said)
+        op = "send" if plain else "reply"
         return [
             self._turn(f"create/{segment}", "card", "create", segment, payload(card=drawing.card), uuids[0]),
-            self._turn(f"{kind}/{segment}", kind, "reply", segment, body, uuids[1], terminal=final),
+            self._turn(f"{kind}/{segment}", kind, op, segment, body, uuids[1], terminal=final),
         ]
 
     def close(self, segment: int, drawing: Drawing, uuid: SendUuid) -> Intent:
@@ -80,7 +90,7 @@ class TurnIntents:
             op=op,
             lane=turn_lane(self.turn_id),
             chat_id=self.chat_id,
-            target=self.target,
+            target=self.target or "",
             payload=body,
             uuid=uuid,
             turn_id=self.turn_id,
@@ -95,7 +105,7 @@ class TurnIntents:
             op=op,
             lane=reaction_lane(self.turn_id),
             chat_id=self.chat_id,
-            target=self.target,
+            target=self.target or "",
             payload=payload(emoji=emoji),
             uuid=uuid,
             turn_id=self.turn_id,
@@ -135,7 +145,7 @@ def notification(
     """A short text at the end of a turn that names who asked: the last update of a card raises no unread mark. It goes
     after the card's own, and belongs to no segment: nothing waits for it."""
     return Intent(
-        intent_id=IntentId(f"{turn_id}/notify"),
+        intent_id=IntentId(f"{turn_id}/{NOTIFY}"),
         kind="reply",
         op="text",
         lane=turn_lane(turn_id),
@@ -144,3 +154,34 @@ def notification(
         payload=payload(text=text, mention=mention, in_thread=in_thread),
         uuid=uuid,
     )
+
+
+def opening(turn_id: TurnId, chat_id: ChatId, target: MessageId, body: str, uuid: SendUuid) -> Intent:
+    """What opens a topic under a launch's main card: Feishu makes one only of an answer. It goes beside the turn's
+    cards, and the turn's snapshot waits for it."""
+    return Intent(
+        intent_id=IntentId(f"{turn_id}/{OPENING}"),
+        kind="reply",
+        op="text",
+        lane=topic_lane(turn_id),
+        chat_id=chat_id,
+        target=target,
+        payload=body,
+        uuid=uuid,
+        turn_id=turn_id,
+        terminal=True,
+    )
+
+
+def is_opening(intent: Intent) -> bool:
+    return _name(intent) == OPENING
+
+
+def shows_card(intent: Intent) -> bool:
+    """Whether this message of a turn shows one of its segments: the others only stand beside them."""
+    return _name(intent) not in (OPENING, NOTIFY)
+
+
+def _name(intent: Intent) -> str:
+    """An intent of a turn without the turn's id, and the same for what stands in for it."""
+    return intent.intent_id.partition("~")[0].rpartition("/")[2]

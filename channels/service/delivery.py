@@ -24,7 +24,7 @@ from channels.logs import (
 )
 from channels.rules import delivery
 from channels.rules.delivery import Attempt
-from channels.rules.intents import read_payload
+from channels.rules.intents import read_payload, topic_lane
 from channels.rules.reconcile import Absent, Ambiguous
 from channels.rules.retry import backoff_ms
 from channels.service.card_book import CardBook, CardPlace
@@ -174,6 +174,8 @@ class Delivery:
     def _note(self, attempt: Attempt, effect: Effect) -> None:
         intent = attempt.intent
         log.info(DELIVERY_SENT, intent_id=intent.intent_id, op=intent.op, attempts=attempt.attempts, uuid=intent.uuid)
+        if intent.turn_id is not None and not intent.target:  # under it a topic may be opened
+            self.kick((topic_lane(intent.turn_id),))
         if intent.turn_id is None or intent.op not in ("create", "reply", "send"):
             return
         card_id = effect.card_id or (CardId(attempt.card_id) if attempt.card_id else None)

@@ -5,7 +5,7 @@ import asyncio
 from channels.logs import LOOP_FAILED, get_logger
 from channels.service.context import Context
 from channels.store.routes import overdue_claims
-from channels.store.transactions.deliver import close_overdue_claims
+from channels.store.transactions.establish import close_overdue_claims
 
 POLL_S = 1.0
 

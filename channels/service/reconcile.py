@@ -11,33 +11,35 @@ from channels.rules.delivery import Attempt
 from channels.rules.intents import read_payload
 from channels.rules.reconcile import SKEW_MS, Absent, Ambiguous, Found, Seen, Sought, find_lookalikes, find_match
 from channels.service.context import Context
-from channels.store import outbox
+from channels.store import outbox, sent_cards
 from channels.store.transactions.deliver import Effect
 
 PAGES_AT_MOST = 100
 PLAIN = ("send", "send_text")
+SHOWING = ("reply", "send", "close")
 
 
 async def look_into_history(context: Context, attempt: Attempt) -> Effect | Absent | Ambiguous:
     """The message that an earlier attempt made, or Absent. Raises as `feishu.api` does when history cannot be read."""
     intent = attempt.intent
     since_ms = attempt.first_attempt_at - SKEW_MS
-    target = None if intent.op in PLAIN else MessageId(intent.target)
+    target = None if intent.op in PLAIN or not intent.target else MessageId(intent.target)
     history = await _read_chat(context, attempt, since_ms)
     question = await _read_question(context, target) if target is not None else None
     topic_root: MessageId | None = None
     if question is not None and question.thread_id is not None:
         topic_root = question.root_id or question.message_id
         history += await _read_thread(context, question.thread_id, since_ms)
-    recorded = await context.database.read(outbox.recorded_messages, intent.chat_id, since_ms - SKEW_MS)
-    rivals = await context.database.read(outbox.count_rivals, intent) if topic_root is not None else 0
+    recorded = await context.database.read(sent_cards.recorded_messages, intent.chat_id, since_ms - SKEW_MS)
+    crowded = topic_root is not None or (target is None and intent.turn_id is not None)
+    rivals = await context.database.read(outbox.count_rivals, intent) if crowded else 0
     sought = Sought(target, topic_root, attempt.first_attempt_at, recorded, rivals)
     match = await _tell_apart(context, attempt, history, sought)
     if not isinstance(match, Found):
         return match
     card_id = await _card_of(context, attempt, match.seen.message_id)
     text = str(read_payload(intent).get("text", ""))
-    return Effect(match.seen.message_id, match.seen.thread_id, card_id=card_id, text=text)
+    return Effect(match.seen.message_id, thread_id=match.seen.thread_id, card_id=card_id, text=text)
 
 
 async def _tell_apart(
@@ -64,7 +66,7 @@ async def _card_of(context: Context, attempt: Attempt, message_id: MessageId) ->
     """The card that an adopted message of a turn shows, where the file does not know it (it was restored): later
     updates are for that one."""
     intent = attempt.intent
-    if attempt.card_id is not None or attempt.mode != "card" or intent.turn_id is None or intent.op in ("text", *PLAIN):
+    if attempt.card_id is not None or attempt.mode != "card" or intent.turn_id is None or intent.op not in SHOWING:
         return None
     try:
         return await context.feishu.card_of_message(message_id)

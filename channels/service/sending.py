@@ -57,7 +57,10 @@ async def _close(feishu: FeishuApi, attempt: Attempt, body: dict[str, Any]) -> E
 
 
 async def _reply(feishu: FeishuApi, attempt: Attempt, msg_type: str, content: str) -> SentMessage:
+    """As an answer; what has no message to answer goes plainly to the chat."""
     intent = attempt.intent
+    if not intent.target:
+        return await feishu.send_message(intent.chat_id, msg_type, content, intent.uuid)
     return await feishu.reply_message(
         MessageId(intent.target),
         msg_type,
@@ -86,7 +89,8 @@ def _text(body: dict[str, Any]) -> tuple[str, str]:
 
 
 def _said(sent: SentMessage, body: dict[str, Any]) -> Effect:
-    return Effect(message_id=sent.message_id, thread_id=sent.thread_id, text=body.get("text", ""))
+    chat_id = sent.chat_id if "receive" in body else None
+    return Effect(sent.message_id, chat_id or None, sent.thread_id, text=body.get("text", ""))
 
 
 async def _remove_reaction(feishu: FeishuApi, attempt: Attempt, emoji: str, app_id: str) -> None:

@@ -1,6 +1,6 @@
 """Table `cursors`: where people write, and the newest message that was seen there."""
 
-from channels.ids import ChatId
+from channels.ids import ChatId, MessageId
 from channels.rules.message import Envelope
 from channels.store.tx import Tx
 
@@ -14,6 +14,8 @@ SELECT_PLACES = """
 SELECT container, kind, chat_id, chat_type FROM cursors
 WHERE kind = :kind AND create_time >= :since ORDER BY create_time DESC, container LIMIT :limit
 """
+SELECT_NEWEST = "SELECT message_id FROM cursors WHERE container = :container"
+SELECT_CHAT_TYPE = "SELECT chat_type FROM cursors WHERE container = :container AND kind = 'chat'"
 FORGET_PLACES = "DELETE FROM cursors WHERE chat_id = :chat_id"
 
 
@@ -44,6 +46,18 @@ def recent_places(tx: Tx, kind: str, since_ms: int, limit: int) -> list[tuple[st
             SELECT_PLACES, {"kind": kind, "since": since_ms, "limit": limit}
         )
     ]
+
+
+def newest_message(tx: Tx, container: str) -> MessageId | None:
+    """The newest message that was seen in this chat or thread."""
+    row = tx.row(SELECT_NEWEST, {"container": container})
+    return MessageId(row[0]) if row else None
+
+
+def chat_type_of(tx: Tx, chat_id: ChatId) -> str | None:
+    """p2p or group, of a chat in which somebody wrote and in which we still are."""
+    row = tx.row(SELECT_CHAT_TYPE, {"container": chat_id})
+    return str(row[0]) if row else None
 
 
 def forget_places(tx: Tx, chat_id: ChatId) -> None:

@@ -84,6 +84,7 @@ INSERT INTO guided_chats (chat_id, user_id, guided_at) VALUES (:chat_id, :user_i
 ON CONFLICT (chat_id) DO NOTHING
 """
 IS_GUIDED = "SELECT 1 FROM guided_chats WHERE chat_id = :chat_id"
+SELECT_GUIDED_CHAT = "SELECT chat_id FROM guided_chats WHERE user_id = :user_id ORDER BY guided_at DESC LIMIT 1"
 SELECT_GUIDED = "SELECT chat_id FROM guided_chats ORDER BY guided_at DESC, chat_id LIMIT :limit"
 
 
@@ -239,6 +240,12 @@ def is_guided(tx: Tx, chat_id: ChatId) -> bool:
 def put_guided(tx: Tx, chat_id: ChatId, user_id: UserId, now: int) -> bool:
     """Somebody knows this private chat. True the first time: then it gets its guide."""
     return tx.execute(PUT_GUIDED, {"chat_id": chat_id, "user_id": user_id, "now": now}) == 1
+
+
+def guided_chat_of(tx: Tx, user_id: UserId) -> ChatId | None:
+    """The private chat that this person has opened."""
+    row = tx.row(SELECT_GUIDED_CHAT, {"user_id": user_id})
+    return ChatId(row[0]) if row else None
 
 
 def guided(tx: Tx, limit: int) -> list[Place]:

@@ -1,15 +1,14 @@
-"""Tables `outbox` and `sent_cards`: every effect before it happens, and what people were shown.
+"""Table `outbox`: every effect before it happens.
 
 What an intent says is held until it has its last state: the answer itself stands in the session log, and in
 `sent_cards` as people see it. Only of an unknown outcome it is kept.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from channels.ids import CardId, ChatId, IntentId, MessageId, SendUuid, TurnId
+from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
 from channels.rules.delivery import Intent
 from channels.store.tx import Tx
 
@@ -74,6 +73,14 @@ WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0 AND reconcil
 REDRAW_UNSENT = (
     "UPDATE outbox SET payload = :payload WHERE intent_id = :intent_id AND state = 'pending' AND attempts = 0"
 )
+SELECT_MAIN_STATE = """
+SELECT state FROM outbox WHERE turn_id = :turn_id AND segment = 0 AND op IN ('reply', 'send', 'text', 'send_text')
+ORDER BY place, seq DESC LIMIT 1
+"""
+HANG = """
+UPDATE outbox SET target = :message_id, chat_id = :chat_id
+WHERE turn_id = :turn_id AND target = '' AND state = 'pending' AND attempts = 0
+"""
 SELECT_SENT_IN_LANE = """
 SELECT json_extract(result, '$.message_id') FROM outbox
 WHERE lane = :lane AND state = 'done' AND op IN ('send', 'notice') ORDER BY place DESC, seq DESC LIMIT 1
@@ -92,7 +99,6 @@ COUNT_DOUBTFUL = """
 SELECT count(*) FROM outbox WHERE state = 'pending' AND reconcile = 1
 AND op IN ('reply', 'send', 'notice', 'text', 'send_text')
 """
-LEAP_SEQUENCES = "UPDATE sent_cards SET sequence = sequence + :count WHERE card_id IS NOT NULL"
 COUNT_OPEN_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1 AND state = 'pending'"
 COUNT_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1"
 COUNT_BY_STATE = (
@@ -103,26 +109,10 @@ SELECT seq, kind, op, chat_id, turn_id, state, attempts, created_at, next_attemp
 WHERE seq < :before AND (:state = '' OR state = :state) ORDER BY seq DESC LIMIT :limit
 """
 FORGET_ENDED = "DELETE FROM outbox WHERE ended_at < :before AND state <> 'unknown'"
-PUT_SENT = """
-INSERT INTO sent_cards (message_id, turn_id, segment, chat_id, text, at)
-VALUES (:message_id, :turn_id, :segment, :chat_id, :text, :now)
-ON CONFLICT (message_id) DO UPDATE SET text = excluded.text, at = excluded.at
-"""
-SELECT_SENT = "SELECT text FROM sent_cards WHERE message_id = :message_id"
-KEEP_ENTITY = "UPDATE sent_cards SET card_id = :card_id, sequence = :sequence WHERE message_id = :message_id"
-SELECT_SENT_OF_TURN = """
-SELECT message_id, turn_id, segment, text, card_id, sequence FROM sent_cards
-WHERE turn_id = :turn_id AND segment = :segment ORDER BY at LIMIT 1
-"""
 COUNT_RIVALS = """
 SELECT count(*) FROM outbox WHERE chat_id = :chat_id AND intent_id <> :intent_id AND unsure = 1
 AND kind IN ('reply', 'segment', 'send') AND state IN ('pending', 'unknown')
 """
-FORGET_SENT_TEXTS = """
-UPDATE sent_cards SET text = '' WHERE turn_id IN (SELECT value FROM json_each(:turn_ids))
-"""
-COUNT_SENT_OF_TURN = "SELECT count(*) FROM sent_cards WHERE turn_id = :turn_id"
-SELECT_RECORDED = "SELECT message_id FROM sent_cards WHERE chat_id = :chat_id AND at >= :since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +241,17 @@ def redraw_unsent(tx: Tx, intent_id: IntentId, payload: str) -> bool:
     return tx.execute(REDRAW_UNSENT, {"intent_id": intent_id, "payload": payload}) == 1
 
 
+def main_state(tx: Tx, turn_id: TurnId) -> str:
+    """What has become of the message that shows a turn's main card; "" where nothing is known of it any more."""
+    row = tx.row(SELECT_MAIN_STATE, {"turn_id": turn_id})
+    return str(row[0]) if row else ""
+
+
+def hang(tx: Tx, turn_id: TurnId, message_id: MessageId, chat_id: ChatId) -> int:
+    """What of this turn was not sent yet and has no message to answer answers this one, in this chat."""
+    return tx.execute(HANG, {"turn_id": turn_id, "message_id": message_id, "chat_id": chat_id})
+
+
 def sent_in_lane(tx: Tx, lane: str) -> MessageId | None:
     """The message that the lane's last plain send made."""
     row = tx.row(SELECT_SENT_IN_LANE, {"lane": lane})
@@ -283,11 +284,6 @@ def count_doubtful(tx: Tx) -> int:
 def supersede_turn(tx: Tx, turn_id: TurnId, error: str, now: int) -> int:
     """Nothing more is to be said about this turn."""
     return tx.execute(SUPERSEDE_TURN, {"turn_id": turn_id, "error": error, "now": now})
-
-
-def leap_sequences(tx: Tx, count: int) -> int:
-    """As `snapshots.leap_sequences`, for cards that have no snapshot any more."""
-    return tx.execute(LEAP_SEQUENCES, {"count": count})
 
 
 def supersede_card(tx: Tx, turn_id: TurnId, segment: int, now: int) -> int:
@@ -339,58 +335,7 @@ def forget_ended(tx: Tx, before: int) -> int:
     return tx.execute(FORGET_ENDED, {"before": before})
 
 
-def put_sent(
-    tx: Tx, message_id: MessageId, turn_id: TurnId | None, segment: int, chat_id: ChatId, text: str, now: int
-) -> None:
-    """What a card of ours shows, in text form: Feishu never returns it."""
-    values = {"message_id": message_id, "turn_id": turn_id, "segment": segment, "chat_id": chat_id, "text": text}
-    tx.execute(PUT_SENT, {**values, "now": now})
-
-
-@dataclass(frozen=True, slots=True)
-class SentCard:
-    """A message of ours that showed a card of a turn; `sequence` is the highest that may have been used."""
-
-    message_id: MessageId
-    turn_id: TurnId
-    segment: int
-    text: str
-    card_id: CardId | None
-    sequence: int
-
-
-def keep_entity(tx: Tx, message_id: MessageId, card_id: CardId | None, sequence: int) -> None:
-    """What is needed to go on in this card after its snapshot has gone."""
-    tx.execute(KEEP_ENTITY, {"message_id": message_id, "card_id": card_id, "sequence": sequence})
-
-
-def sent_card_of_turn(tx: Tx, turn_id: TurnId, segment: int) -> SentCard | None:
-    row = tx.row(SELECT_SENT_OF_TURN, {"turn_id": turn_id, "segment": segment})
-    return SentCard(*row) if row else None
-
-
-def count_sent_of_turn(tx: Tx, turn_id: TurnId) -> int:
-    """How many messages of ours showed a card of this turn."""
-    row = tx.row(COUNT_SENT_OF_TURN, {"turn_id": turn_id})
-    return int(row[0]) if row else 0
-
-
-def forget_sent_texts(tx: Tx, turn_ids: Iterable[TurnId]) -> None:
-    """What the cards of these turns said; that they are ours stays known."""
-    tx.execute(FORGET_SENT_TEXTS, {"turn_ids": json.dumps(list(turn_ids))})
-
-
 def count_rivals(tx: Tx, intent: Intent) -> int:
     """Other messages of ours in the same chat of which nobody knows whether they are there."""
     row = tx.row(COUNT_RIVALS, {"chat_id": intent.chat_id, "intent_id": intent.intent_id})
     return int(row[0]) if row else 0
-
-
-def recorded_messages(tx: Tx, chat_id: ChatId, since: int) -> frozenset[MessageId]:
-    """Messages of ours in a chat that are known as the result of some intent."""
-    return frozenset(MessageId(row[0]) for row in tx.rows(SELECT_RECORDED, {"chat_id": chat_id, "since": since}))
-
-
-def sent_text(tx: Tx, message_id: MessageId) -> str | None:
-    row = tx.row(SELECT_SENT, {"message_id": message_id})
-    return row[0] if row else None

@@ -56,6 +56,11 @@ SELECT_CLAIM_BY_KEY = f"SELECT {_CLAIM} FROM establishing WHERE key = :key AND s
 SELECT_CLAIM_BY_MESSAGE = f"SELECT {_CLAIM} FROM establishing WHERE message_id = :message_id"
 SELECT_CLAIM_BY_TURN = f"SELECT {_CLAIM} FROM establishing WHERE turn_id = :turn_id"
 SELECT_CLAIM_OF_SESSION = f"SELECT {_CLAIM} FROM establishing WHERE session_id = :session_id LIMIT 1"
+SELECT_PENDING_LAUNCH = f"""
+SELECT {_CLAIM} FROM establishing WHERE message_id LIKE 'launch:%' AND substr(key, 1, length(:keys)) = :keys
+ORDER BY due_at LIMIT 1
+"""
+HANG_CLAIM = "UPDATE establishing SET message_id = :message_id WHERE turn_id = :turn_id"
 SELECT_OVERDUE = f"SELECT {_CLAIM} FROM establishing WHERE state = 'open' AND due_at <= :now"
 SET_UNSURE = "UPDATE establishing SET state = 'unsure' WHERE message_id = :message_id AND state = 'open'"
 DELETE_CLAIM = "DELETE FROM establishing WHERE message_id = :message_id"
@@ -226,6 +231,16 @@ def claim_of_turn(tx: Tx, turn_id: TurnId) -> Claim | None:
 def claim_of_session(tx: Tx, session_id: SessionId) -> Claim | None:
     """The claim (open or unsure) whose reply will make this session's route."""
     return _claim(tx.row(SELECT_CLAIM_OF_SESSION, {"session_id": session_id}))
+
+
+def pending_launch(tx: Tx, keys: str) -> Claim | None:
+    """A launch whose card has no message id yet, among the claims whose keys begin so."""
+    return _claim(tx.row(SELECT_PENDING_LAUNCH, {"keys": keys}))
+
+
+def hang_claim(tx: Tx, turn_id: TurnId, message_id: MessageId) -> bool:
+    """The message under which this turn's topic will hang is there: what is written under it waits for the topic."""
+    return tx.execute(HANG_CLAIM, {"turn_id": turn_id, "message_id": message_id}) == 1
 
 
 def overdue_claims(tx: Tx, now: int) -> list[Claim]:

@@ -57,6 +57,11 @@ SELECT count(*), coalesce(sum(json_extract(body, '$.input_tokens')), 0),
        coalesce(sum(json_extract(body, '$.cached_tokens')), 0), count(DISTINCT session_id)
 FROM session_events WHERE kind = 'usage' AND turn_id IN (SELECT value FROM json_each(:turn_ids))
 """
+SELECT_PRIVATE_CHAT = """
+SELECT chat_id FROM sessions WHERE user_id = :user_id AND chat_type = 'p2p' AND chat_id <> :user_id
+ORDER BY created_at DESC LIMIT 1
+"""
+SET_CHAT = "UPDATE sessions SET chat_id = :chat_id WHERE session_id = :session_id"
 COUNT_SESSIONS = "SELECT count(*) FROM sessions"
 SELECT_RECENT = f"""
 WITH listed AS (
@@ -183,6 +188,17 @@ def asked_in(tx: Tx, turn_id: TurnId) -> dict[str, Any] | None:
     """What the agent was given in this turn, as the log has it: text, files. None while it was not entered."""
     row = tx.row(SELECT_ASKED, {"turn_id": turn_id})
     return dict(json.loads(row[0])) if row else None
+
+
+def private_chat_of(tx: Tx, user_id: UserId) -> ChatId | None:
+    """The private chat in which this person has had a conversation."""
+    row = tx.row(SELECT_PRIVATE_CHAT, {"user_id": user_id})
+    return ChatId(row[0]) if row else None
+
+
+def set_chat(tx: Tx, session_id: SessionId, chat_id: ChatId) -> None:
+    """A session that was begun with a person whose private chat was not known yet."""
+    tx.execute(SET_CHAT, {"session_id": session_id, "chat_id": chat_id})
 
 
 def find_folder(tx: Tx, session: Session) -> Folder:

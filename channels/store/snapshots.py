@@ -18,13 +18,13 @@ from channels.store.tx import Tx
 
 _INFLIGHT = (
     "turn_id, session_id, chat_id, chat_type, trigger_message_id, in_thread, reaction_id, route_key, message,"
-    " sender_user_id, last_text, started_at, attempts"
+    " sender_user_id, last_text, started_at, attempts, anchor_message_id, opening"
 )
 INSERT_INFLIGHT = """
 INSERT INTO inflight (turn_id, session_id, chat_id, chat_type, trigger_message_id, in_thread, route_key, message,
-                      sender_user_id, started_at)
+                      sender_user_id, started_at, anchor_message_id, opening)
 VALUES (:turn_id, :session_id, :chat_id, :chat_type, :trigger_message_id, :in_thread, :route_key, :message,
-        :sender_user_id, :now)
+        :sender_user_id, :now, :anchor_message_id, :opening)
 """
 SELECT_INFLIGHT = f"SELECT {_INFLIGHT} FROM inflight WHERE turn_id = :turn_id"
 HAS_OF_SESSION = "SELECT 1 FROM inflight WHERE session_id = :session_id LIMIT 1"
@@ -32,6 +32,9 @@ SAVE_TEXT = "UPDATE inflight SET last_text = :text WHERE turn_id = :turn_id"
 SAVE_MESSAGE = "UPDATE inflight SET message = :message WHERE turn_id = :turn_id"
 SET_REACTION = "UPDATE inflight SET reaction_id = :reaction_id WHERE turn_id = :turn_id"
 SET_PLACE = "UPDATE inflight SET route_key = :route_key, in_thread = :in_thread WHERE turn_id = :turn_id"
+SET_ANCHOR = """
+UPDATE inflight SET anchor_message_id = :message_id, chat_id = :chat_id, opening = NULL WHERE turn_id = :turn_id
+"""
 COUNT_START = "UPDATE inflight SET attempts = attempts + 1 WHERE turn_id = :turn_id"
 DELETE_INFLIGHT = "DELETE FROM inflight WHERE turn_id = :turn_id"
 SELECT_CARDS = """
@@ -64,7 +67,10 @@ MESSAGE_LIMIT_BYTES = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The row that can repair a turn after a crash. `message` is what the agent is given, as JSON, if ≤ 256 KiB."""
+    """The row that can repair a turn after a crash. `message` is what the agent is given, as JSON, if ≤ 256 KiB.
+
+    `anchor_message_id` is what its messages hang under where nobody's message caused it; `opening` the payload of what
+    will open its topic."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -79,6 +85,13 @@ class Snapshot:
     last_text: str = ""
     started_at: int = 0
     attempts: int = 0
+    anchor_message_id: MessageId | None = None
+    opening: str | None = None
+
+    @property
+    def anchor(self) -> MessageId | None:
+        """What the turn's messages answer: the message that caused it, else whatever stands in for it."""
+        return self.trigger_message_id or self.anchor_message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +136,8 @@ def insert_snapshot(tx: Tx, snapshot: Snapshot, now: int) -> None:
             "route_key": snapshot.route_key,
             "message": message,
             "sender_user_id": snapshot.sender_user_id,
+            "anchor_message_id": snapshot.anchor_message_id,
+            "opening": snapshot.opening,
             "now": now,
         },
     )
@@ -157,6 +172,12 @@ def set_reaction(tx: Tx, turn_id: TurnId, reaction_id: ReactionId) -> None:
 def set_place(tx: Tx, turn_id: TurnId, route_key: ConversationKey | None, in_thread: bool) -> None:
     """Where this turn's messages go, once it is known."""
     tx.execute(SET_PLACE, {"turn_id": turn_id, "route_key": route_key, "in_thread": int(in_thread)})
+
+
+def set_anchor(tx: Tx, turn_id: TurnId, message_id: MessageId, chat_id: ChatId) -> None:
+    """The main card of a turn without a message is there, in this chat: what follows hangs under it. What opens its
+    topic has become an intent."""
+    tx.execute(SET_ANCHOR, {"turn_id": turn_id, "message_id": message_id, "chat_id": chat_id})
 
 
 def count_start(tx: Tx, turn_id: TurnId) -> None:

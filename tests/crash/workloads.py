@@ -325,7 +325,7 @@ WORKLOADS = {
         Workload(
             "back after two hours: a command",
             one_command,
-            kills={1: ("COMMIT outbox.SET_LAST+outbox.PUT_SENT", 1)},
+            kills={1: ("COMMIT outbox.SET_LAST+sent_cards.PUT_SENT", 1)},
             away_s=AWAY_S,
         ),
         Workload("poisoned message", poisoned, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),

@@ -8,10 +8,22 @@ from channels.ids import ClaimKey, ConversationKey, MessageId, OwnerEpoch, SendU
 from channels.rules import gathering, intents, routing
 from channels.rules.access import Outside
 from channels.rules.intents import Drawing
+from channels.rules.launch import launch_claims_of
 from channels.rules.message import Message
 from channels.rules.quota import Short
 from channels.rules.workspace import topic_folder, topic_of
-from channels.store import access, chosen_agents, inbox, missed_batches, outbox, routes, sessions, snapshots, turns
+from channels.store import (
+    access,
+    chosen_agents,
+    inbox,
+    missed_batches,
+    outbox,
+    routes,
+    sent_cards,
+    sessions,
+    snapshots,
+    turns,
+)
 from channels.store.inbox import InboxRow
 from channels.store.transactions.access import Person, read_standing
 from channels.store.transactions.access_requests import keep_message
@@ -157,7 +169,7 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
     envelope = message.envelope
     thread = routes.find_route(tx, envelope.conversation) if envelope.thread_id else None
     chat = routes.find_route(tx, envelope.chat_key)
-    of_root = routes.claim_of_message(tx, envelope.root_id) if envelope.root_id else None
+    of_root = _claim_of_root(tx, message) if thread is None else None
     of_sender = routes.claim_of_key(tx, claim_key(message))
     place = thread or (chat if envelope.thread_id is None else None)
     by_bot = envelope.sender.kind != "user"
@@ -176,6 +188,25 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
         bot_answers=inbox.count_bot_answers(tx, envelope.chat_id, now - policy.bot_window_ms) if by_bot else 0,
         short=find_shortage(tx, envelope.sender.user_id, policy.quota, now),
     )
+
+
+def _claim_of_root(tx: Tx, message: Message) -> routes.Claim | None:
+    """The claim whose message is this one's root. A topic whose beginning nobody has seen may be that of a launch whose
+    card is there and has no id yet: what is written in it waits until that is known."""
+    envelope = message.envelope
+    if not envelope.root_id:
+        return None
+    found = routes.claim_of_message(tx, envelope.root_id)
+    if found is not None or envelope.thread_id is None:
+        return found
+    pending = routes.pending_launch(tx, launch_claims_of(envelope.chat_id))
+    if (
+        pending is None
+        or inbox.is_processed(tx, envelope.root_id)
+        or sent_cards.sent_text(tx, envelope.root_id) is not None
+    ):
+        return None
+    return pending
 
 
 def _outside(tx: Tx, message: Message, policy: routing.Policy, now: int) -> str:

@@ -15,7 +15,7 @@ from channels.ids import EventId, SendUuid, SessionId, UserId
 from channels.rules.access import Actor
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import access, inbox, outbox, permission_requests, routes, sessions, snapshots, turns
+from channels.store import access, inbox, permission_requests, routes, sent_cards, sessions, snapshots, turns
 from channels.store.sessions import Session
 from channels.store.transactions.admit import Decided, answer_command
 from channels.store.tx import Tx
@@ -78,7 +78,7 @@ def delete_session(
     if session.archived_at is None:
         _archive(tx, session_id, actor, now)
     turn_ids = turns.turns_of_session(tx, session_id)
-    outbox.forget_sent_texts(tx, turn_ids)
+    sent_cards.forget_sent_texts(tx, turn_ids)
     permission_requests.forget_turns(tx, turn_ids)
     sessions.delete_log(tx, session_id, now)
     access.add_audit(tx, actor, "session.deleted", session_id, "", now)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from channels.ids import CardId, ConversationKey, IntentId, MessageId, ReactionId, SendUuid, ThreadId, TurnId, UserId
-from channels.rules import delivery
+from channels.ids import CardId, ChatId, IntentId, MessageId, ReactionId, SendUuid, ThreadId, TurnId
+from channels.rules import delivery, intents
 from channels.rules.delivery import Attempt, Intent
 from channels.rules.intents import payload, read_payload
-from channels.rules.message import chat_key
-from channels.store import outbox, routes, sessions, snapshots, turns
+from channels.store import cursors, outbox, routes, sent_cards, snapshots, turns
+from channels.store.transactions.establish import lose_place, settle_opening, settle_place
 from channels.store.tx import Tx
 
 SEQUENCE_JUMP = 10_000
@@ -21,6 +21,7 @@ class Effect:
     """What a successful attempt brought."""
 
     message_id: MessageId | None = None
+    chat_id: ChatId | None = None  # where it stands, when that was not known before
     thread_id: ThreadId | None = None
     card_id: CardId | None = None
     reaction_id: ReactionId | None = None
@@ -107,10 +108,9 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
             outbox.set_wait(tx, intent.intent_id, now, error, False)
         case delivery.Last(state):
             outbox.set_last(tx, intent.intent_id, state, None, error, now)
-            closed = _after_loss(tx, intent, state, now)
+            closed = lose_place(tx, intent, state, now)
         case delivery.Dissolve():
-            outbox.dissolve_lane(tx, intent.lane, error, now)
-            closed = _after_loss(tx, intent, "gone", now)
+            return _dissolve(tx, intent, error, now)
         case delivery.AskHistory():
             outbox.ask_history(tx, intent.intent_id, error, now)
         case delivery.SendAnew():
@@ -120,8 +120,7 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
         case delivery.LeaveThread():
             _leave_thread(tx, intent, spare, error, now)
         case delivery.ToChat():
-            op = "send" if intent.op in ("reply", "notice") else "send_text"
-            outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], op=op), error, now)
+            outbox.supersede(tx, intent, _elsewhere(tx, attempt, spare), error, now)
         case delivery.PatchLane():
             outbox.set_last(tx, intent.intent_id, "superseded", None, error, now)
         case delivery.TextLane():
@@ -132,17 +131,6 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
     return _go_on(tx, intent, closed, now)
 
 
-def close_overdue_claims(tx: Tx, now: int) -> int:
-    """Claims whose reply is still unknown after their time become chat routes; waiters may go on."""
-    overdue = routes.overdue_claims(tx, now)
-    for claim in overdue:
-        if _put_route(tx, claim.turn_id, None, None, now):
-            routes.set_unsure(tx, claim.message_id)
-        else:
-            routes.close_claim(tx, claim.message_id)
-    return len(overdue)
-
-
 def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
     """The attempt with what its turn's card and reaction have become, and a fresh sequence for a closing update."""
     intent = attempt.intent
@@ -151,7 +139,8 @@ def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
     snapshot = snapshots.find_snapshot(tx, intent.turn_id)
     if snapshot is None:
         return attempt
-    attempt = replace(attempt, reaction_id=snapshot.reaction_id, in_thread=snapshot.in_thread)
+    caused = snapshot.trigger_message_id is not None
+    attempt = replace(attempt, reaction_id=snapshot.reaction_id, in_thread=snapshot.in_thread, answers_person=caused)
     card = next((card for card in snapshots.cards_of(tx, intent.turn_id) if card.segment == intent.segment), None)
     if card is None or intent.kind == "reaction":
         return attempt
@@ -163,9 +152,15 @@ def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
 
 def _go_on(tx: Tx, intent: Intent, closed: bool, now: int) -> Recorded:
     """Delete the snapshot when the turn's last terminal intent is settled; begin the lane's next attempt."""
-    if intent.turn_id is not None and outbox.terminals_settled(tx, intent.turn_id):
+    if intent.turn_id is not None and outbox.terminals_settled(tx, intent.turn_id) and _has_ended(tx, intent.turn_id):
         closed = forget_snapshot(tx, intent.turn_id) or closed
     return replace(begin_next(tx, intent.lane, now), claim_closed=closed)
+
+
+def _has_ended(tx: Tx, turn_id: TurnId) -> bool:
+    """What opens a topic is settled while its turn still runs."""
+    turn = turns.find_turn(tx, turn_id)
+    return turn is None or turn.state == "ended"
 
 
 def forget_snapshot(tx: Tx, turn_id: TurnId) -> bool:
@@ -180,7 +175,7 @@ def forget_snapshot(tx: Tx, turn_id: TurnId) -> bool:
 def _keep_entities(tx: Tx, turn_id: TurnId) -> None:
     for card in snapshots.cards_of(tx, turn_id):
         if card.message_id is not None:
-            outbox.keep_entity(tx, card.message_id, card.card_id, card.sequence)
+            sent_cards.keep_entity(tx, card.message_id, card.card_id, card.sequence)
 
 
 def _once_more(tx: Tx, attempt: Attempt, now: int) -> None:
@@ -212,10 +207,15 @@ def _was_unsure(tx: Tx, turn_id: TurnId) -> bool:
 
 def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
     """Facts that later intents and repairs need. Returns whether a claim closed."""
+    apart = intent.turn_id is None or not intents.shows_card(intent)
     if effect.message_id is not None:
-        outbox.put_sent(tx, effect.message_id, intent.turn_id, intent.segment, intent.chat_id, effect.text, now)
+        owner, chat_id = None if apart else intent.turn_id, effect.chat_id or intent.chat_id
+        text = "" if apart and intent.turn_id is not None else effect.text  # what was asked stands in the log alone
+        sent_cards.put_sent(tx, effect.message_id, owner, intent.segment, chat_id, text, now)
     if intent.turn_id is None:
         return False
+    if apart:
+        return intents.is_opening(intent) and settle_opening(tx, intent.turn_id, effect.thread_id, now)
     if effect.card_id is not None:
         snapshots.set_card_id(tx, intent.turn_id, intent.segment, effect.card_id)
     if effect.reaction_id is not None and intent.intent_id.endswith("/typing"):
@@ -223,60 +223,20 @@ def _remember(tx: Tx, intent: Intent, effect: Effect, now: int) -> bool:
     if effect.message_id is not None and intent.op != "close":
         snapshots.set_card_message(tx, intent.turn_id, intent.segment, effect.message_id)
     if effect.message_id is not None and intent.segment == 0:
-        return settle_place(tx, intent.turn_id, effect.thread_id, effect.message_id, now)
+        return settle_place(tx, intent.turn_id, effect.thread_id, effect.message_id, now, chat_id=effect.chat_id)
     return False
 
 
-def settle_place(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId, now: int) -> bool:
-    """The reply is there: write the route that it makes and close the claim, or touch the route it used."""
-    claim, snapshot = routes.claim_of_turn(tx, turn_id), snapshots.find_snapshot(tx, turn_id)
-    if claim is None:
-        if snapshot is not None and snapshot.route_key is not None:
-            routes.touch_route(tx, snapshot.route_key, snapshot.session_id, message_id, now)
-        return False
-    _put_route(tx, turn_id, thread_id, message_id, now)
-    return routes.close_claim(tx, claim.message_id)
-
-
-def _put_route(tx: Tx, turn_id: TurnId, thread_id: ThreadId | None, message_id: MessageId | None, now: int) -> bool:
-    """Thread route, or chat route where there is no thread. False when nothing is known of the turn any more."""
-    snapshot = snapshots.find_snapshot(tx, turn_id)
-    session = sessions.find_session(tx, snapshot.session_id) if snapshot else None
-    if snapshot is None or session is None:
-        return False
-    user = snapshot.sender_user_id or UserId("")
-    key = ConversationKey(thread_id) if thread_id else chat_key(snapshot.chat_type, snapshot.chat_id, user)
-    if routes.is_tombstoned(tx, key):
-        return False
-    folder = sessions.find_folder(tx, session)
-    route = routes.Route(
-        key=key,
-        session_id=session.session_id,
-        chat_id=snapshot.chat_id,
-        chat_type=snapshot.chat_type,
-        sender_user_id=user,
-        workspace_path=session.cwd,
-        card_message_id=message_id,
-        last_activity_at=now,
-        session_dir=folder.path,
-        worktree_branch=folder.branch,
-    )
-    routes.put_route(tx, route, now)
-    if message_id is not None:  # until then the reply may be sent again, and must be sent to the same place
-        snapshots.set_place(tx, turn_id, key, thread_id is not None)
-    return True
-
-
-def _after_loss(tx: Tx, intent: Intent, state: str, now: int) -> bool:
-    """The main message will not come. Known: the claim has failed, a waiter goes next. Unknown: chat route."""
-    if intent.turn_id is None or intent.segment != 0 or intent.op not in ("reply", "send", "create"):
-        return False
-    claim = routes.claim_of_turn(tx, intent.turn_id)
-    if claim is None:
-        return False
-    if state == "unknown" and _put_route(tx, intent.turn_id, None, None, now):
-        return routes.set_unsure(tx, claim.message_id)
-    return routes.close_claim(tx, claim.message_id)
+def _elsewhere(tx: Tx, attempt: Attempt, spare: Spare) -> Intent:
+    """The message to answer is gone: a new message to the chat. One that only shows the place of a wake-up gives way to
+    another one of its topic."""
+    intent = attempt.intent
+    snapshot = snapshots.find_snapshot(tx, intent.turn_id) if intent.turn_id and not attempt.answers_person else None
+    other = cursors.newest_message(tx, snapshot.route_key) if snapshot and snapshot.route_key else None
+    if other is not None and attempt.in_thread and other != intent.target:
+        return delivery.successor(intent, spare.uuids[0], target=other)
+    op = "send" if intent.op in ("reply", "notice") else "send_text"
+    return delivery.successor(intent, spare.uuids[0], op=op)
 
 
 def _leave_thread(tx: Tx, intent: Intent, spare: Spare, error: str, now: int) -> None:
@@ -287,10 +247,20 @@ def _leave_thread(tx: Tx, intent: Intent, spare: Spare, error: str, now: int) ->
     outbox.supersede(tx, intent, delivery.successor(intent, spare.uuids[0], payload=body), error, now)
 
 
+def _dissolve(tx: Tx, intent: Intent, error: str, now: int) -> Recorded:
+    """The chat is gone. A turn that nobody waits for there, and whose card will never be seen, stops."""
+    outbox.dissolve_lane(tx, intent.lane, error, now)
+    closed, stopped = lose_place(tx, intent, "gone", now), None
+    snapshot = snapshots.find_snapshot(tx, intent.turn_id) if intent.turn_id else None
+    if snapshot is not None and snapshot.anchor is None and turns.request_stop(tx, snapshot.turn_id):
+        stopped = snapshot.turn_id
+    return replace(_go_on(tx, intent, closed, now), abandoned=stopped)
+
+
 def _abandon(tx: Tx, intent: Intent, error: str, now: int) -> Recorded:
     """The question was taken back before it was answered: its card will not come, its turn stops."""
     outbox.set_last(tx, intent.intent_id, "gone", None, error, now)
-    closed = _after_loss(tx, intent, "gone", now)
+    closed = lose_place(tx, intent, "gone", now)
     if intent.turn_id is not None:
         turns.request_stop(tx, intent.turn_id)
     return replace(_go_on(tx, intent, closed, now), abandoned=intent.turn_id)

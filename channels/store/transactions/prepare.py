@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import MessageId
-from channels.store import inbox, outbox, sessions, snapshots, turns
+from channels.store import inbox, sent_cards, sessions, snapshots, turns
 from channels.store.inbox import InboxRow
 from channels.store.transactions.run import Lease
 from channels.store.tx import Tx
@@ -43,7 +43,7 @@ def save_prepared(tx: Tx, lease: Lease, message: str) -> bool:
 
 def own_words(tx: Tx, message_id: MessageId) -> str | None:
     """What a card of ours says or said; None for a message that is not ours. Feishu gives no card back."""
-    sent = outbox.sent_text(tx, message_id)
+    sent = sent_cards.sent_text(tx, message_id)
     if sent:
         return sent
     turn_id = snapshots.turn_of_card(tx, message_id)

@@ -10,10 +10,22 @@ from channels.rules.anchor import Anchor, Beside, suspicion
 from channels.rules.message import Message
 from channels.rules.missed import Leave
 from channels.rules.quarantine import Answer, Ask, Done, Question, sort_held
-from channels.store import inbox, missed, missed_batches, outbox, owners, quarantine, sessions, snapshots, turns
+from channels.store import (
+    inbox,
+    missed,
+    missed_batches,
+    outbox,
+    owners,
+    quarantine,
+    sent_cards,
+    sessions,
+    snapshots,
+    turns,
+)
 from channels.store.inbox import InboxRow
 from channels.store.transactions.boot import Ownership, take_ownership
-from channels.store.transactions.deliver import forget_snapshot, settle_place
+from channels.store.transactions.deliver import forget_snapshot
+from channels.store.transactions.establish import settle_place
 from channels.store.transactions.missed import Sorting, surroundings
 from channels.store.transactions.settle import Spent, keep_evidence
 from channels.store.tx import Tx
@@ -49,7 +61,7 @@ def take_restored(tx: Tx, db_uuid: str, version: str, why: str, anchor_epoch: in
     ownership = take_ownership(tx, db_uuid, version, now, replay_pending=False, above=above)
     quarantine.enter(tx, why, wall_ms, now)
     snapshots.leap_sequences(tx, SEQUENCE_LEAP)
-    outbox.leap_sequences(tx, SEQUENCE_LEAP)
+    sent_cards.leap_sequences(tx, SEQUENCE_LEAP)
     outbox.doubt_pending(tx, now)
     inbox.hold_open(tx)
     return ownership
@@ -122,7 +134,7 @@ def end_answered(
     outbox.supersede_turn(tx, turn.turn_id, ANSWERED, now)
     snapshot = snapshots.find_snapshot(tx, turn.turn_id)
     if snapshot is not None and reply is not None:
-        outbox.put_sent(tx, reply[0], turn.turn_id, 0, snapshot.chat_id, "", now)
+        sent_cards.put_sent(tx, reply[0], turn.turn_id, 0, snapshot.chat_id, "", now)
         settle_place(tx, turn.turn_id, reply[1], reply[0], now)
     forget_snapshot(tx, turn.turn_id)
     return True

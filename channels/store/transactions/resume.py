@@ -8,9 +8,10 @@ from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserI
 from channels.rules import intents
 from channels.rules.intents import Drawing
 from channels.rules.quota import QuotaPolicy, Short
-from channels.store import inbox, outbox, routes, sessions, snapshots, turns
+from channels.store import inbox, outbox, routes, sent_cards, sessions, snapshots, turns
 from channels.store.transactions.deliver import forget_snapshot
 from channels.store.transactions.reserve import find_shortage, insert_reserved_turn
+from channels.store.transactions.run import driver_of
 from channels.store.tx import Tx
 
 UUIDS_PER_CONTINUE = 3
@@ -72,7 +73,7 @@ def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> 
     old = turns.find_turn(tx, request.interrupted)
     if old is None:
         return NotContinued("unknown_turn")
-    if request.operator not in request.admins and request.operator != old.sender_user_id:
+    if request.operator not in request.admins and request.operator != driver_of(tx, old):
         return NotContinued("not_yours")
     lost = sessions.lost_session_of(tx, old.turn_id) if request.fresh else None
     if request.fresh and (lost is None or old.outcome != "failed"):
@@ -87,7 +88,7 @@ def _continue(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> 
         return NotContinued("no_route")
     card = _card_of(tx, old.turn_id)
     trigger = _trigger_of(tx, old)
-    if card is None or trigger is None:
+    if card is None:
         return NotContinued("no_card")
     short = find_shortage(tx, request.operator, request.quota, now)
     if short is not None:
@@ -103,8 +104,8 @@ def _queue(
     request: ContinueRequest,
     old: turns.Turn,
     route: routes.Route,
-    card: outbox.SentCard,
-    trigger: MessageId,
+    card: sent_cards.SentCard,
+    trigger: MessageId | None,
     epoch: OwnerEpoch,
     now: int,
 ) -> None:
@@ -135,10 +136,11 @@ def _queue(
         route_key=route.key,
         message=_message(tx, request, old, alone),
         sender_user_id=request.operator,
+        anchor_message_id=card.message_id if trigger is None else None,
     )
     snapshots.insert_snapshot(tx, snapshot, now)
-    build = intents.TurnIntents(request.turn_id, route.chat_id, trigger)
-    effects = [build.typing(request.uuids[0])]
+    build = intents.TurnIntents(request.turn_id, route.chat_id, snapshot.anchor)
+    effects = [build.typing(request.uuids[0])] if trigger is not None else []
     if alone:
         snapshots.adopt_card(tx, request.turn_id, request.uuids[1], card.card_id, card.message_id, card.sequence)
     else:  # nobody can go on in the middle of several cards: they stay as they are
@@ -149,7 +151,7 @@ def _queue(
 
 
 def _has_one_card(tx: Tx, turn_id: TurnId) -> bool:
-    return max(outbox.count_sent_of_turn(tx, turn_id), len(snapshots.cards_of(tx, turn_id))) <= 1
+    return max(sent_cards.count_sent_of_turn(tx, turn_id), len(snapshots.cards_of(tx, turn_id))) <= 1
 
 
 def _verb(request: ContinueRequest) -> str:
@@ -189,18 +191,18 @@ def _with_prefix(tx: Tx, message_json: str, old: turns.Turn) -> str:
     return json.dumps(message, ensure_ascii=False)
 
 
-def _card_of(tx: Tx, turn_id: TurnId) -> outbox.SentCard | None:
+def _card_of(tx: Tx, turn_id: TurnId) -> sent_cards.SentCard | None:
     """The main card of a turn: from its snapshot while that is there, else from what was kept of it."""
-    sent = outbox.sent_card_of_turn(tx, turn_id, 0)
+    sent = sent_cards.sent_card_of_turn(tx, turn_id, 0)
     open_card = next((card for card in snapshots.cards_of(tx, turn_id) if card.segment == 0), None)
     if open_card is None or open_card.message_id is None:
         return sent
     text = sent.text if sent else ""
-    return outbox.SentCard(open_card.message_id, turn_id, 0, text, open_card.card_id, open_card.sequence)
+    return sent_cards.SentCard(open_card.message_id, turn_id, 0, text, open_card.card_id, open_card.sequence)
 
 
 def _trigger_of(tx: Tx, turn: turns.Turn) -> MessageId | None:
-    """The person's message at the beginning of a chain of continued turns."""
+    """The person's message at the beginning of a chain of continued turns; None: nobody's message caused it."""
     first = _first_of(tx, turn)
     return MessageId(first.cause_id) if first.cause == "message" else None
 

@@ -247,8 +247,7 @@ def _holds(turn: turns.Turn, lease: Lease) -> bool:
 
 
 def _build(snapshot: snapshots.Snapshot) -> intents.TurnIntents:
-    assert snapshot.trigger_message_id is not None
-    return intents.TurnIntents(snapshot.turn_id, snapshot.chat_id, snapshot.trigger_message_id)
+    return intents.TurnIntents(snapshot.turn_id, snapshot.chat_id, snapshot.anchor)
 
 
 def _closing(
@@ -269,7 +268,9 @@ def _closing(
 
 
 def _reactions(tx: Tx, snapshot: snapshots.Snapshot, outcome: str, uuids: Sequence[SendUuid], now: int) -> list[Intent]:
-    """Typing goes (unless it was never sent), DONE comes after a good end."""
+    """Typing goes (unless it was never sent), DONE comes after a good end; both stand on a person's message."""
+    if snapshot.trigger_message_id is None:
+        return []
     build = _build(snapshot)
     typing = build.typing(uuids[0]).intent_id
     effects = [] if outbox.supersede_unsent(tx, typing, now) else [build.untyping(uuids[0])]
@@ -278,7 +279,7 @@ def _reactions(tx: Tx, snapshot: snapshots.Snapshot, outcome: str, uuids: Sequen
 
 def _notifications(snapshot: snapshots.Snapshot, outcome: str, notice: Notice | None) -> list[Intent]:
     """Who stopped it, or saw it interrupted, needs no word; nor does another bot."""
-    person, target = snapshot.sender_user_id, snapshot.trigger_message_id
+    person, target = snapshot.sender_user_id, snapshot.anchor
     if notice is None or not person or target is None or outcome not in TOLD:
         return []
     mention = person.removeprefix("open:")
@@ -314,7 +315,7 @@ def stop_turn(
     turn = turns.find_turn(tx, turn_id)
     if turn is None:
         return NothingToStop("unknown_turn")
-    if operator not in admins and operator != turn.sender_user_id:
+    if operator not in admins and operator != driver_of(tx, turn):
         return NothingToStop("not_yours")
     if turn.state == "ended":
         return NothingToStop("ended")
@@ -324,3 +325,11 @@ def stop_turn(
         return Stopping(lease)
     finished = finish_turn(tx, lease, finish, now)
     return StoppedAtOnce(finished.lanes) if finished else Stopping(lease)
+
+
+def driver_of(tx: Tx, turn: turns.Turn) -> UserId | None:
+    """Who may stop a turn or go on with it: whom it stands for; where that is nobody, the person of its session."""
+    if turn.sender_user_id is not None:
+        return turn.sender_user_id
+    session = sessions.find_session(tx, turn.session_id)
+    return session.user_id if session else None

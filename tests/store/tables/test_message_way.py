@@ -10,7 +10,7 @@ from channels.store import routes
 from channels.store.routes import Route
 from channels.store.transactions.accept import Accepted, Duplicate, accept_message
 from channels.store.transactions.admit import CLAIM_WAIT_MS, Decided, NotYet
-from channels.store.transactions.deliver import close_overdue_claims
+from channels.store.transactions.establish import close_overdue_claims
 from channels.store.transactions.recall import recall_message
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import (
