@@ -153,9 +153,9 @@ class Ledger:
     def rows(self, table: str) -> list[tuple[object, ...]]:
         return self.store.rows(f"SELECT * FROM {table}")
 
-    def fail_with(self, monkey: "Fault") -> None:
-        """Evidence of one reservation becomes another's content, as no program of ours could make it."""
-        monkey.spoil(self.store)
+    def reservation_states(self) -> list[str]:
+        """In the order of reserving."""
+        return [row[0] for row in self.store.rows("SELECT state FROM reservations ORDER BY reserved_at, rowid")]
 
     def reopen(self) -> None:
         """The process dies and another takes the file over."""

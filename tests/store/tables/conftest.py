@@ -21,7 +21,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._file = open_domain_file(path, now_ms=0)
-        self.connection = self._file.connection
+        self.connection, self.path, self.version = self._file.connection, self._file.path, self._file.version
         self._batch = Batch(self.connection, before_commit=owners.count_commit)
         self.now = 1_000_000
         self.epoch = self.run(take_ownership, "uuid", "test", self.now).epoch
