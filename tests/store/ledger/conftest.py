@@ -43,7 +43,8 @@ class Ledger:
         self.quota = replace(self.quota, limits=Limits(**limits))
 
     def ask(self, user: str = "alice", *, thread: str | None = None) -> Decided:
-        """A person asks; the message is decided."""
+        """A person asks, once the topics of earlier questions are there; the message is decided."""
+        self.deliver()
         self.asked += 1
         one = message(10_000 + self.asked, user=user, thread=thread)
         drive.accept(self.store, one)
@@ -66,6 +67,11 @@ class Ledger:
         decided = self.store.run(decide_message, row, one, policy, admission, self.store.epoch, self.store.now)
         assert isinstance(decided, Decided), decided
         return decided
+
+    def deliver(self) -> None:
+        """Every answer gets its topic."""
+        for (turn_id,) in self.store.rows("SELECT turn_id FROM establishing WHERE state = 'open'"):
+            drive.deliver_all(self.store, f"turn:{turn_id}", thread=f"omt_{turn_id}")
 
     def start(self, user: str | None = None) -> TurnId:
         """A turn that runs; of a person of its own where nobody is named, so that none waits for another."""
@@ -197,5 +203,6 @@ def hash_of_session(session_id: str) -> str:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     store = Store(tmp_path / "channels.db")
+    store.connection.execute("PRAGMA synchronous = OFF")  # nobody cuts the power here
     yield Ledger(store)
     store.close()

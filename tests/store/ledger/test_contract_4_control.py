@@ -66,8 +66,8 @@ class TestStop:
         assert [row.key for row in ledger.status().pending] == [other.key]
         fact = ledger.fact(ack.key)
         assert fact is not None and (fact.state, fact.code) == (Terminal.STOPPED, "settlement_stopped")
-        drive.deliver_all(ledger.store, f"turn:{first.turn_id}")
-        again = ledger.ask("alice", thread="omt_1")
+        ledger.deliver()
+        again = ledger.ask("alice", thread=f"omt_{first.turn_id}")
         assert again.turn_id is not None and ledger.session_of(again.turn_id) == session_id
         drive.enter(ledger.store, again.turn_id)
         assert code_of(ledger.finish(again.turn_id).settlement) is Code.STOPPED
