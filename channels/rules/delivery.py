@@ -7,7 +7,8 @@ An intent is one visible effect with its own uuid. `settle_failure` says what an
   unknown               → Wait with `unsure`, inside the uuid window; then AskHistory
 
 Another way is taken only when no attempt of this intent was unsure: a message that may already be there is never
-said again in other words before history was asked (rules.reconcile).
+said again in other words before history was asked (rules.reconcile). A card entity by itself is seen by nobody: when
+CardKit alone is down, its creation gives way to the patch lane after some tries, whatever became of them.
 """
 
 from dataclasses import dataclass, replace
@@ -141,6 +142,7 @@ Step = (
 SAYING = frozenset({"reply", "send", "notice", "text", "send_text"})  # ops that make a message
 ANSWERING = frozenset({"reply", "notice", "text"})  # … as an answer to one
 JUMPS_AT_MOST = 5
+CREATES_AT_MOST = 4  # tries, some seconds
 DEPTH_AT_MOST = 5  # successors of successors
 MASKED = '"masked":true'  # stands in the payload of a successor whose e-mail addresses are masked
 NEUTRAL = '"neutral":true'  # … of a close that only says that the answer comes as text; nothing stands in for it
@@ -160,6 +162,8 @@ def settle_failure(
     if attempt.reconcile and says(attempt):
         return _history_failed(attempt, error, now, wait_ms)
     match error:
+        case OutcomeUnknown() | RetryLater(kind=CodeKind.SERVER) if _is_cardkit_down(attempt):
+            return PatchLane()
         case OutcomeUnknown():
             return _unknown(attempt, now, wait_ms)
         case RetryLater(after_ms=after_ms, kind=kind, code=code):
@@ -183,6 +187,11 @@ def must_ask_history(attempt: Attempt, now: int) -> bool:
 def says(attempt: Attempt) -> bool:
     """Whether this attempt makes a new message."""
     return attempt.intent.op in SAYING or (attempt.intent.op == "close" and attempt.mode == "text")
+
+
+def _is_cardkit_down(attempt: Attempt) -> bool:
+    """Whether this creation of an entity was tried often enough: nobody sees an entity, so it may even be there."""
+    return attempt.intent.op == "create" and attempt.attempts >= CREATES_AT_MOST
 
 
 def _history_failed(attempt: Attempt, error: RetryLater | ApiRefused | OutcomeUnknown, now: int, wait_ms: int) -> Step:

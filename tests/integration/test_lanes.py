@@ -40,6 +40,27 @@ async def test_without_cardkit_the_card_is_patched(open_house: OpenHouse) -> Non
     assert cards_seen.answer(card) == await house.one(SAID)
 
 
+async def test_with_cardkit_alone_down_the_card_is_patched(open_house: OpenHouse) -> None:
+    """Its creation answers 502 for ever, everything else works: the answer comes within seconds all the same."""
+    house = await open_house(
+        agents={"demo": {"kind": "demo", "pace": 1.0}}, cards={"frame_gaps_ms": [0, 100, 100, 100]}
+    )
+    house.fault(CREATE, "status", status=502, times=None)
+    message_id = house.say("work 8 seconds")
+    reply = await house.shown(message_id)
+    assert len(house.calls(CREATE)) == 4
+    assert not reply.card_id
+    assert cards_seen.is_running(house.card(reply.message_id))
+    await house.seen(lambda: house.calls(PATCH))
+    await house.answered(message_id)
+    house.assert_answered_once(message_id)
+    assert len(house.calls(CREATE)) == 4
+    house.emulator.faults.clear()
+    again, answer = await house.ask("hello", thread_id=reply.thread_id)
+    house.assert_answered_once(again)
+    assert answer.card_id
+
+
 @pytest.mark.parametrize("code", [230099, 200861, 230025])
 async def test_a_refused_card_becomes_text(house: House, code: int) -> None:
     """Field report 41."""

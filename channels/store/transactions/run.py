@@ -253,12 +253,16 @@ def _build(snapshot: snapshots.Snapshot) -> intents.TurnIntents:
 def _closing(
     tx: Tx, snapshot: snapshots.Snapshot, drawings: Sequence[Drawing], uuids: Sequence[SendUuid], now: int
 ) -> list[Intent]:
-    """A close for every card that exists, a whole new card for every page beyond."""
-    build, existing = _build(snapshot), {card.segment for card in snapshots.cards_of(tx, snapshot.turn_id)}
+    """A close for every card that exists, a whole new card for every page beyond. Text that was sent is complete."""
+    build, cards = _build(snapshot), snapshots.cards_of(tx, snapshot.turn_id)
+    existing = {card.segment for card in cards}
+    said = {card.segment for card in cards if card.mode == "text" and card.message_id is not None}
     effects: list[Intent] = []
     for segment in range(max(len(drawings), len(existing))):
         drawing = drawings[min(segment, len(drawings) - 1)]
         pair = (uuids[2 * segment], uuids[2 * segment + 1])
+        if segment in said:
+            continue
         if segment in existing:
             effects.append(build.close(segment, drawing, pair[0]))
         else:

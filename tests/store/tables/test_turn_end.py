@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from channels.errors import ApiRefused, CodeKind
-from channels.ids import EventId, StartEpoch, TurnId, UserId
+from channels.ids import EventId, MessageId, StartEpoch, TurnId, UserId
 from channels.rules.delivery import Last, LeaveThread, PatchLane, TextLane, Wait, settle_failure
 from channels.rules.intents import reaction_lane, turn_lane
 from channels.store import snapshots
@@ -147,6 +147,22 @@ def test_a_repaired_card_is_closed_above_every_number_of_its_earlier_owner(store
     store.reboot()
     store.run(repair_turn, turn_of(store, turn_id), finish_of("interrupted"), store.epoch, store.now)
     assert begin(store, turn_lane(turn_id)).sequence > reserved
+
+
+def test_text_segments_are_skipped(store: Store) -> None:
+    """Text is complete when it is sent: repair closes the cards around it and leaves it alone."""
+    turn_id = admit(store, message(1))
+    enter(store, turn_id)
+    deliver_all(store, turn_lane(turn_id))
+    for segment, mode in ((1, "text"), (2, "text"), (3, "card")):
+        assert store.run(add_segment, lease_of(store, turn_id), segment, DRAWING, (uuids(2)[0], uuids(2)[1]), store.now)
+        store.run(snapshots.set_mode, turn_id, segment, mode)
+    store.run(snapshots.set_card_message, turn_id, 1, MessageId("om_text"))
+    store.reboot()
+    ending = finish_of("interrupted", pages=4)
+    assert store.run(repair_turn, turn_of(store, turn_id), ending, store.epoch, store.now) is not None
+    closes = {name for name in states(store, turn_id) if name.startswith("close/")}
+    assert closes == {"close/0", "close/2", "close/3"}  # nothing of segment 2 has been sent yet: it is said now
 
 
 def test_a_failed_attempt_waits_with_the_same_uuid(store: Store) -> None:

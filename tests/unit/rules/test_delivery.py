@@ -8,6 +8,7 @@ import pytest
 from channels.errors import ApiRefused, CodeKind, OutcomeUnknown, RetryLater
 from channels.ids import ChatId, IntentId, SendUuid, TurnId
 from channels.rules.delivery import (
+    CREATES_AT_MOST,
     DEPTH_AT_MOST,
     JUMPS_AT_MOST,
     MASKED,
@@ -80,6 +81,24 @@ REFUSALS: list[tuple[str, Attempt, CodeKind, Step]] = [
 @pytest.mark.parametrize(("name", "tried", "kind", "step"), REFUSALS, ids=[row[0] for row in REFUSALS])
 def test_a_refusal_leads_on(name: str, tried: Attempt, kind: CodeKind, step: Step) -> None:
     assert settle_failure(tried, refused(kind), 2_000, MIDDLE) == step
+
+
+DOWN = [RetryLater(0, CodeKind.SERVER, 502), RetryLater(0, CodeKind.SERVER, why="timeout"), OutcomeUnknown("lost")]
+
+
+@pytest.mark.parametrize("error", DOWN, ids=str)
+def test_when_cardkit_alone_is_down_the_card_goes_without_an_entity(error: RetryLater | OutcomeUnknown) -> None:
+    """Nobody sees an entity, so another lane is safe whatever became of it; a message is another matter."""
+    tried = attempt("create", attempts=CREATES_AT_MOST - 1)
+    assert isinstance(settle_failure(tried, error, 2_000, MIDDLE), Wait)
+    assert settle_failure(replace(tried, attempts=CREATES_AT_MOST), error, 2_000, MIDDLE) == PatchLane()
+    for op in ("reply", "send", "close", "add"):
+        assert isinstance(settle_failure(attempt(op, attempts=50), error, 2_000, MIDDLE), Wait)
+
+
+def test_a_limit_on_calls_is_no_reason_to_leave_cardkit() -> None:
+    limited = RetryLater(3_000, CodeKind.RATE, 99991400)
+    assert settle_failure(attempt("create", attempts=50), limited, 2_000, MIDDLE) == Wait(3_000)
 
 
 HISTORY: list[tuple[str, Exception, Step]] = [
