@@ -169,6 +169,9 @@ class AcpAgent:
                 if seat.host is None or seat.host.is_gone:
                     seat.host = await self._start(seat, turn)
                 host = seat.host
+            if host.doomed is not None:
+                await asyncio.shield(host.doomed)
+                continue
             held = host.sessions.get(turn.session_id)
             if held is not None and held.prompt is not None and held.is_busy:
                 await asyncio.shield(held.prompt)  # an earlier question is still being cancelled

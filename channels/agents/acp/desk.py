@@ -73,6 +73,7 @@ class TurnDesk:
         if events:
             self.begun, self.last_at = True, self._loop.time()
             self._emit(events)
+            self._show_terminals(update.get("toolCallId"))
 
     def requested(self, method: str, params: Mapping[str, Any], respond: Respond, refuse: Refuse) -> None:
         handler = self._handlers.get(method)
@@ -204,10 +205,16 @@ class TurnDesk:
         self._terminals.release(str(params.get("terminalId")))
         return {}
 
+    def _show_terminals(self, tool_id: object) -> None:
+        """What the terminals have written before the agent said which call they belong to."""
+        tool = self.book.find(tool_id) if isinstance(tool_id, str) else None
+        for name in () if tool is None or self._terminals is None else tool.terminals:
+            self._terminal_wrote(name)
+
     def _terminal_wrote(self, name: str) -> None:
         """A terminal that a call shows: its output is the call's."""
         assert self._terminals is not None
         for tool in self.book.open_tools():
-            if name in tool.terminals:
+            if name in tool.terminals and self._terminals.holds(name):
                 events = self.book.show_output(tool.called.tool_id, self._terminals.output(name), self._loop.time())
                 self._emit(events)

@@ -1,7 +1,8 @@
 """What a running turn has still to hear, in bounded memory. No task, no polling.
 
 The agent's process puts events in as they come, the turn takes them out as fast as it can. What piles up is joined:
-deltas of one kind become one, a tool's newest state replaces its older one, so does the plan. The answer and the
+deltas of one kind become one (thoughts
+and words in turn become two), a tool's newest state replaces its older one, so does the plan. The answer and the
 reasoning are bounded over the whole turn. When much is pending, `is_full` says so, and the process is left unread.
 """
 
@@ -90,11 +91,13 @@ class TurnFeed:
             return
         self._room[kind] -= len(text)
         self._characters += len(text)
-        last = self._pending[-1] if self._pending else None
-        if isinstance(last, _Words) and last.kind is kind:
-            last.pieces.append(text)
-        else:
-            self._pending.append(_Words(kind, [text]))
+        for last in reversed(self._pending):
+            if not isinstance(last, _Words):
+                break
+            if last.kind is kind:
+                last.pieces.append(text)
+                return
+        self._pending.append(_Words(kind, [text]))
 
     def _put_newest(self, event: AgentEvent) -> None:
         """In the place of an older one that says less, so that deltas around it go on being joined."""

@@ -13,7 +13,7 @@ HEAD_BYTES: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A line that was too long: its first bytes and its whole size so far."""
+    """A line that was too long: its first bytes, and how many there were when that showed."""
 
     head: bytes
     size_bytes: int
@@ -26,33 +26,23 @@ class LineCutter:
         self._limit = limit_bytes
         self._buffer = bytearray()
         self._searched = 0
-        self._head: bytes | None = None  # of a line that is being skipped
-        self._skipped = 0
+        self._skipping = False
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
 
     def take(self) -> bytes | Oversized | None:
-        """The next whole line, or None when there is none yet."""
+        """The next whole line, or None when there is none yet. A line that is too long is told of as soon as that
+        shows, once; its rest is passed over."""
         end = self._buffer.find(b"\n", self._searched)
-        if end < 0:
+        if end < 0 and len(self._buffer) <= self._limit:
             self._searched = len(self._buffer)
-            if self._searched > self._limit:
-                self._skip(self._searched)
             return None
-        size = self._skipped + end
-        if self._head is not None or size > self._limit:
-            self._skip(end + 1)
-            lost, self._head, self._skipped = Oversized(self._head or b"", size), None, 0
-            return lost
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        self._searched = 0
-        return line
-
-    def _skip(self, size: int) -> None:
-        if self._head is None:
-            self._head = bytes(self._buffer[:HEAD_BYTES])
-        self._skipped += size
-        del self._buffer[:size]
-        self._searched = 0
+        size = len(self._buffer) if end < 0 else end
+        first, self._searched = not self._skipping, 0
+        line = bytes(self._buffer[: size if first and size <= self._limit else HEAD_BYTES])
+        del self._buffer[: size + 1]
+        self._skipping = end < 0
+        if not first:
+            return self.take()
+        return line if size <= self._limit else Oversized(line, size)

@@ -73,6 +73,7 @@ class Host:
         self.offers = schema.AgentCapabilities()
         self.process: AgentProcess | None = None
         self.flooded = self.is_gone = False
+        self.doomed: asyncio.Future[None] | None = None  # it is being ended; done when it is gone
         self.on_gone: Callable[[], None] = lambda: None
         self._unread = 0
 
@@ -106,13 +107,19 @@ class Host:
         return any(session.is_busy for session in self.sessions.values())
 
     def kill(self) -> None:
+        self._doom()
         if self.process is not None:
             self.process.kill()
 
     def end(self) -> None:
         """Ask it to end; killed when it does not."""
+        self._doom()
         if self.process is not None:
             self.process.terminate(self.preset.limits.grace_s)
+
+    def _doom(self) -> None:
+        if self.doomed is None and not self.is_gone:
+            self.doomed = asyncio.get_running_loop().create_future()
 
     async def ask(self, method: str, params: Mapping[str, Any], limit_s: float) -> Reply:
         """Ask and wait. Raises TimeoutError."""
@@ -195,6 +202,8 @@ class Host:
             self.is_gone = True
             self.peer.lose()
             self.on_gone()
+            if self.doomed is not None and not self.doomed.done():
+                self.doomed.set_result(None)
 
 
 def as_params(model: schema.BaseModel) -> dict[str, Any]:

@@ -124,7 +124,8 @@ class Opener:
             return {}
         if reply.result.get("configOptions"):
             return reply.result
-        return {f"{what}s": {f"current{what.title()}Id": value}, "configOptions": _chosen(result, what, value)}
+        state = {**(result.get(f"{what}s") or {}), f"current{what.title()}Id": value}
+        return {f"{what}s": state, "configOptions": _chosen(result, what, value)}
 
     def _complain(self, what: str, wanted: str, offered: tuple[str, ...]) -> None:
         if what not in self._warned:

@@ -103,11 +103,11 @@ class Pool:
 
     def rest(self, seat: Seat) -> None:
         """Something in this seat has come to an end: it may be idle now."""
-        if seat.is_idle:
+        if seat in self._retired and seat.claims == 0:
+            self._end(seat)  # also where a turn that nobody wants any more goes on in it
+        elif seat.is_idle:
             if seat.host is None or seat.host.is_gone:
                 self._drop(seat)
-            elif seat in self._retired:
-                self._end(seat)
             else:
                 seat.idle_since = self._loop().time()
                 self._set_timer(seat)

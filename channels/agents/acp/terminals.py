@@ -129,7 +129,11 @@ class Terminals:
 
     def release(self, name: str) -> None:
         """Killed if it still runs, and forgotten. Raises KeyError."""
+        self._on_output(name)
         self._commands.pop(name).kill()
+
+    def holds(self, name: str) -> bool:
+        return name in self._commands
 
     def close(self) -> None:
         """Kill all."""

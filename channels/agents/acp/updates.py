@@ -18,10 +18,10 @@ def read_update(update: Mapping[str, Any], book: ToolBook, now: float) -> list[A
     try:
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
-                text = block_text(schema.ContentChunk.model_validate(update).content)
+                text = _chunk(update)
                 return [TextDelta(text)] if text else []
             case "agent_thought_chunk":
-                text = block_text(schema.ContentChunk.model_validate(update).content)
+                text = _chunk(update)
                 return [ReasoningDelta(text)] if text else []
             case "tool_call" | "tool_call_update":
                 return book.take(schema.ToolCallUpdate.model_validate(update), now)
@@ -59,6 +59,14 @@ def read_context(update: Mapping[str, Any]) -> UsageReported | None:
     at least the last request has read."""
     used = update.get("used")
     return UsageReported(used) if isinstance(used, int) and used > 0 else None
+
+
+def _chunk(update: Mapping[str, Any]) -> str:
+    """The words of a chunk. Plain text, of which there may be thousands in a second, takes the short way."""
+    content = update.get("content")
+    if isinstance(content, dict) and content.get("type") == "text" and isinstance(content.get("text"), str):
+        return str(content["text"])
+    return block_text(schema.ContentChunk.model_validate(update).content)
 
 
 def _plan(entries: list[schema.PlanEntry]) -> PlanUpdated:

@@ -205,11 +205,11 @@ def huge(session: Session, text: str) -> None:
 def many(session: Session, text: str) -> None:
     """A flood of small updates, alternating."""
     session.tool("t1", "Count", "execute")
-    for number in range(20_000):
+    for number in range(5_000):
         session.step("t1", "in_progress", str(number))
         session.think("h")
         session.say("a")
-    session.step("t1", "completed", "20000")
+    session.step("t1", "completed", "5000")
 
 
 def monster(session: Session, text: str) -> None:
@@ -309,10 +309,13 @@ def terminal(session: Session, text: str) -> None:
 
 def sleeper(session: Session, text: str) -> None:
     """Run a command for ever in a terminal, and wait for it."""
-    params = {"sessionId": session.name, "command": "sleep 1000", "cwd": session.folder}
+    params = {"sessionId": session.name, "command": "echo $$; exec sleep 1000", "cwd": session.folder}
     made = WIRE.ask("terminal/create", params)
-    WIRE.signal("sleeping")
-    WIRE.ask("terminal/wait_for_exit", {"sessionId": session.name, "terminalId": made["result"]["terminalId"]})
+    name = {"sessionId": session.name, "terminalId": made["result"]["terminalId"]}
+    while not (output := WIRE.ask("terminal/output", name)["result"]["output"]).endswith("\n"):
+        continue
+    WIRE.signal(f"sleeping {output.strip()}")
+    WIRE.ask("terminal/wait_for_exit", name)
 
 
 def family(session: Session, text: str) -> None:
