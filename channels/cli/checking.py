@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from channels.cli.agent_programs import agent_programs
 from channels.cli.faults import CheckFailed
 from channels.cli.running import read_settings
-from channels.config import Reference, Secret, check_secrets
+from channels.config import Reference, Secret, Settings, check_secrets
 from channels.config.keys import effective
 from channels.logs import HIDDEN
 
@@ -22,6 +23,7 @@ def check_settings(config: Path | None, environ: Mapping[str, str], *, show: boo
             print(f"{key} = {_shown(key, value)}")
     check_place("store.path", settings.store.path)
     check_place("control.socket", settings.control_socket)
+    check_agent_programs(settings, environ)
     print(
         f"The settings are fine ({config or 'environment only'}): "
         f"agent {settings.agent_name}, domain file {settings.store.path}"
@@ -37,6 +39,16 @@ def _shown(key: str, value: Any) -> str:
     if key.startswith("agents.") and key.endswith(".mcp"):
         return json.dumps(list(value))
     return json.dumps(value, ensure_ascii=False)
+
+
+def check_agent_programs(settings: Settings, environ: Mapping[str, str]) -> None:
+    """Name the programs of agents that are not there; raises CheckFailed for one that conversations begin with."""
+    for program in agent_programs(settings, environ):
+        if program.found is None:
+            text = f"agents.{program.agent}.command: there is no program {program.name}; {program.mend}."
+            if program.is_used:
+                raise CheckFailed(text)
+            print(text)
 
 
 def check_place(key: str, path: Path) -> None:

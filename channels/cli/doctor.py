@@ -14,6 +14,7 @@ from typing import Any
 from channels import logs
 from channels.cli.control_client import NotRunning, call_service
 from channels.cli.doctor_checks import (
+    check_agent_programs,
     check_disk,
     check_file,
     check_lock,
@@ -68,7 +69,7 @@ def collect(
         mend = "correct it in the settings file or its environment variable; `channels check-config` shows the rest"
         return [*checks, failed("settings", str(error), mend), skipped("everything else", "the settings come first")]
     checks.append(ok("settings", f"read from {config or 'the environment only'}; agent {settings.agent_name}"))
-    checks += [*check_places(settings), check_disk(settings)]
+    checks += [*check_places(settings), check_disk(settings), *check_agent_programs(settings, environ)]
     answer, running = _ask_service(settings, invariants)
     checks += [check_lock(settings, running, clock), check_file(settings)]
     if answer is None and running == "":

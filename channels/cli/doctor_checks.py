@@ -3,10 +3,12 @@
 import platform
 import shutil
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from channels import __version__
+from channels.cli.agent_programs import agent_programs
 from channels.cli.checking import check_place
 from channels.cli.doctor_words import Check, failed, ok, skipped, warning
 from channels.cli.faults import CheckFailed
@@ -34,6 +36,19 @@ def check_programs() -> list[Check]:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         return [failed("versions", found, "install a Python whose SQLite is 3.37 or newer")]
     return [ok("versions", found)]
+
+
+def check_agent_programs(settings: Settings, environ: Mapping[str, str]) -> list[Check]:
+    """Whether the programs of agents are there; an agent that nobody begins with may lack its own."""
+    checks = []
+    for program in agent_programs(settings, environ):
+        name, found = f"agents.{program.agent}.command", program.found
+        if found is not None:
+            checks.append(ok(name, found))
+        else:
+            bad = failed if program.is_used else warning
+            checks.append(bad(name, f"there is no program {program.name}", program.mend))
+    return checks
 
 
 def check_places(settings: Settings) -> list[Check]:

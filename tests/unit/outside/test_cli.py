@@ -105,6 +105,28 @@ class TestCheckConfig:
             assert words in done.stderr
             assert done.stderr.count("\n") == 1
 
+    @pytest.mark.parametrize(("used", "code"), [("demo", 0), ("coder", 1)])
+    def test_a_program_that_is_not_there_is_named(self, config: Path, used: str, code: int) -> None:
+        acp = '[agents.coder]\nkind = "acp"\ncommand = ["opencode-of-nobody", "acp"]\n'
+        config.write_text(f'{LEAST}[turns]\nagent = "{used}"\n[agents.demo]\nkind = "demo"\n{acp}')
+        done = channels("check-config", "--config", str(config), APP_SECRET="y")
+        assert done.returncode == code
+        said = done.stderr if code else done.stdout
+        assert "agents.coder.command: there is no program opencode-of-nobody; install it" in said
+
+    def test_what_agents_find_in_their_environment_is_not_shown(self, config: Path) -> None:
+        acp = '[agents.coder]\nkind = "acp"\ncommand = ["true"]\n'
+        config.write_text(f'{LEAST}{acp}env = {{ A_KEY = "hunter3-hunter3", B_KEY = "env:APP_SECRET" }}\n')
+        done = channels("check-config", "--show", "--config", str(config), APP_SECRET="hunter2-hunter2")
+        assert 'agents.coder.env = {"A_KEY": "***", "B_KEY": "env:APP_SECRET"}' in done.stdout
+        assert "hunter" not in done.stdout + done.stderr
+
+    def test_a_reference_in_an_environment_is_looked_for(self, config: Path) -> None:
+        acp = '[agents.coder]\nkind = "acp"\ncommand = ["true"]\nenv = { A_KEY = "env:NOT_THERE" }\n'
+        config.write_text(LEAST + acp)
+        done = channels("check-config", "--config", str(config), APP_SECRET="y")
+        assert "agents.coder.env.A_KEY: refers to" in done.stderr
+
     def test_without_a_file_it_says_how_to_give_one(self) -> None:
         assert "--config FILE" in channels("check-config").stderr
 

@@ -165,6 +165,13 @@ class TestSettings:
 
 
 class TestMachine:
+    @pytest.mark.parametrize(("agent", "state"), [("", "warning"), ("coder", "failed")])
+    async def test_a_program_of_an_agent_that_is_not_there(self, config: Path, agent: str, state: str) -> None:
+        acp = '[agents.demo]\nkind = "demo"\n[agents.coder]\nkind = "acp"\ncommand = ["no-such-agent"]\n'
+        least = await asyncio.to_thread(config.read_text)
+        rewrite(config, f'{least}[turns]\nagent = "{agent}"\n{acp}')
+        assert_bad((await checks(config))["agents.coder.command"], state, "no-such-agent", "install it")
+
     async def test_places(self, tmp_path: Path, emulator: Emulator) -> None:
         (tmp_path / "data").write_text("a file where a folder should be")
         found = await checks(write_config(tmp_path, emulator.url))
