@@ -41,7 +41,7 @@ def requests(config: ConfigFile = None, as_json: AsJson = False) -> None:
         return
     for one in answer["requests"]:
         until = _moment(one["expires_at"])
-        print(f"{one['request_id']}  {one['name'] or one['user_id']}  messages: {one['messages']}  until {until}")
+        print(_plain(f"{one['request_id']}  {_who(one)}  messages: {one['messages']}  until {until}"))
     if not answer["requests"]:
         print("nobody is waiting")
 
@@ -83,7 +83,7 @@ def approve(
     values = {"request": request, "switches": switches or [], "hours": hours, "messages": messages}
     answer = _ask(config, "access_approve", values, as_json)
     if answer is not None:
-        print(f"{answer['name'] or answer['user_id']} was let in; messages answered now: {answer['released']}")
+        print(f"{_who(answer)} was let in; messages answered now: {answer['released']}")
 
 
 @app.command()
@@ -91,7 +91,7 @@ def deny(request: Request, config: ConfigFile = None, as_json: AsJson = False) -
     """Decline a request; the messages that wait for it stay unanswered."""
     answer = _ask(config, "access_deny", {"request": request}, as_json)
     if answer is not None:
-        print(f"{answer['name'] or answer['user_id']} was declined")
+        print(f"{_who(answer)} was declined")
 
 
 @app.command("claim-code")
@@ -127,7 +127,17 @@ def _grant_line(person: dict[str, Any]) -> str:
     words = [person["user_id"], person["name"], ", ".join(person["switches"]) or "nothing"]
     words += [f"until {_moment(person['until'])}"] if person["until"] is not None else []
     words += [f"messages left: {person['messages_left']}"] if person["messages_left"] is not None else []
-    return "  ".join(word for word in words if word)
+    return _plain("  ".join(word for word in words if word))
+
+
+def _who(person: dict[str, Any]) -> str:
+    """The name with the id behind it: people choose their names themselves."""
+    return _plain(f"{person['name']} ({person['user_id']})" if person["name"] else str(person["user_id"]))
+
+
+def _plain(text: str) -> str:
+    """One line that moves no cursor and hides nothing, whatever people have called themselves."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def _moment(at_ms: int) -> str:

@@ -5,6 +5,7 @@ unknown_request, and the state of a request that was decided before.
 """
 
 import hashlib
+import re
 from base64 import b32encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from channels.clock import Ids
 from channels.errors import Refused
 from channels.ids import OpenId, UserId
 from channels.logs import ACCESS_CHANGED, ACCESS_CLAIMED, ACCESS_DECIDED, get_logger
-from channels.rules.access import AccessPolicy, Actor, Admitted, Grant, claim_code
+from channels.rules.access import AccessPolicy, Actor, Admitted, Grant, claim_code, is_over
 from channels.rules.routing import Policy
 from channels.service.context import Preferences
 from channels.service.signals import Signal
@@ -44,6 +45,7 @@ from channels.store.transactions.access_requests import (
 )
 
 LISTED = 200
+_NAMED = re.compile(r"id:\s*([A-Za-z0-9_.@:-]{1,128})\s*")  # ids of Feishu are of these
 
 log = get_logger(__name__)
 
@@ -121,12 +123,11 @@ class AccessDesk:
     async def find_person(self, text: str) -> Person:
         """Whom a name or an id means; "id:…" may name somebody who was never seen."""
         words = texts(self._context.preferences.language)
-        if text.startswith("id:"):
-            found_id = text.removeprefix("id:").strip()
+        if (named := _NAMED.fullmatch(text)) is not None:
+            found_id = named[1]
             if found_id.startswith("ou_"):
                 return Person(UserId(f"open:{found_id}"), OpenId(found_id))
-            if found_id:
-                return Person(UserId(found_id))
+            return Person(UserId(found_id))
         found = await self._context.database.read(find_people, text, self._context.policy.access)
         if not found:
             raise Refused("unknown_person", words.person_unknown.format(name=text))
@@ -163,6 +164,16 @@ class AccessDesk:
             return replace(before, switches=before.switches - switches if switches else frozenset())
 
         return await self._change(actor, person, taken, "revoke")
+
+    async def set_switches(self, actor: Actor, person: Person, switches: frozenset[str]) -> Changed:
+        """These and no others, in one commit. What limits the grant so far goes on limiting it while it lasts."""
+        now = self._context.now()
+
+        def put(so_far: Grant | None) -> Grant:
+            lasting = so_far if so_far is not None and not is_over(so_far, now) else Grant(frozenset())
+            return replace(lasting, switches=switches)
+
+        return await self._change(actor, person, put, "switch.set")
 
     async def decide(self, actor: Actor, request_id: str, verdict: Verdict) -> Decided:
         """Approve or deny a request. The first decision wins; a later one is refused with what became of it."""

@@ -10,6 +10,7 @@ from channels.cards.notice import notice_card
 from channels.cards.texts import texts
 from channels.cards.wording import Texts
 from channels.errors import Refused
+from channels.ids import UserId
 from channels.rules.access import Actor, Grant, Terms, Unclear, read_terms
 from channels.rules.message import Message
 from channels.service.access_desk import AccessDesk
@@ -64,7 +65,7 @@ class AccessCommands:
             said = words.grant_done
         else:
             changed, said = await self._desk.revoke(actor, person, terms.switches), words.revoke_done
-        text = said.format(who=literal(changed.name or changed.user_id), what=grant_words(words, changed.grant))
+        text = said.format(who=person_words(changed.name, changed.user_id), what=grant_words(words, changed.grant))
         if name == "revoke" and self._context.policy.access.mode == "open":
             text += f"\n\n{words.revoke_open}"
         return self._notice("", text)
@@ -81,7 +82,7 @@ class AccessCommands:
         by_config = sorted(self._context.policy.access.admins)
         lines += [f"- {words.users_line.format(who=literal(one), what=words.users_by_config)}" for one in by_config]
         for user in await self._desk.people(LISTED):
-            who = literal(user.name or user.user_id)
+            who = person_words(user.name, user.user_id)
             lines.append(f"- {words.users_line.format(who=who, what=grant_words(words, user.grant))}")
         return self._notice(words.users_title, "\n".join(lines) or words.users_none)
 
@@ -91,7 +92,7 @@ class AccessCommands:
         if not waiting:
             return self._notice(words.requests_title, words.requests_none)
         lines = [
-            "- " + words.requests_line.format(who=literal(one.request.name or one.request.user_id), count=one.kept)
+            "- " + words.requests_line.format(who=person_words(one.request.name, one.request.user_id), count=one.kept)
             for one in waiting
         ]
         return self._notice(words.requests_title, "\n".join(lines) + f"\n\n{words.requests_hint}")
@@ -112,6 +113,12 @@ class AccessCommands:
     @property
     def _words(self) -> Texts:
         return texts(self._context.preferences.language)
+
+
+def person_words(name: str, user_id: UserId) -> str:
+    """A name with the id behind it: people choose their names themselves, and may choose another's."""
+    plain_id = user_id.removeprefix("open:")
+    return f"{literal(name)} ({literal(plain_id)})" if name else literal(plain_id)
 
 
 def grant_words(words: Texts, grant: Grant) -> str:

@@ -26,7 +26,8 @@ ON CONFLICT (user_id) DO UPDATE SET
 SELECT_USER = f"SELECT {_USER} FROM access_users WHERE user_id = :user_id"
 SELECT_USERS = f"SELECT {_USER} FROM access_users ORDER BY changed_at DESC, user_id LIMIT :limit"
 SELECT_ADMINS = """
-SELECT user_id FROM access_users WHERE admin = 1 AND (until_ms IS NULL OR until_ms > :now) ORDER BY user_id
+SELECT user_id FROM access_users WHERE admin = 1 AND (until_ms IS NULL OR until_ms > :now)
+AND (messages_left IS NULL OR messages_left > 0) ORDER BY user_id
 """
 MOVE_USER = """
 UPDATE access_users SET user_id = :user_id WHERE user_id = :by_open_id

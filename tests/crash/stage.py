@@ -278,6 +278,10 @@ class Stage:
             self.violations.append(Violation("L1", f"not quiet after {self.limit_s:.0f} s"))
             return False
 
+    async def breathe(self) -> None:
+        """Until something happens, or nothing has for a while."""
+        await self._calm(self._pulse())
+
     async def _calm(self, pulse: tuple[int, ...]) -> None:
         """Until something happens, or nothing has for a while."""
         with contextlib.suppress(TimeoutError):

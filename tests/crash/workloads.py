@@ -317,6 +317,11 @@ WORKLOADS = {
             "access on approval", permits.approval, sections={"access": {"mode": "approval", "admins": ["u_alice"]}}
         ),
         Workload(
+            "an owner and the admin page",
+            permits.owned,
+            sections={"access": {"mode": "approval"}, "web": {"enabled": True, "admin": True, "port": 0}},
+        ),
+        Workload(
             "back after two hours",
             first_message,
             kills={1: ("reply_message after_effect", 1)},

@@ -53,22 +53,14 @@ def actor_of(visit: Visit) -> Actor:
 
 
 async def _set(visit: Visit, name: str, wanted: frozenset[str]) -> None:
-    access, actor = visit.desk.access, actor_of(visit)
-    known = await _find(access, UserId(name))
-    person, before = known if known is not None else (await access.find_person(name), frozenset[str]())
-    if added := wanted - before:
-        await access.grant(actor, person, added)
-    if not wanted:
-        await access.revoke(actor, person)
-    elif removed := before - wanted:
-        await access.revoke(actor, person, removed)
+    access = visit.desk.access
+    person = await _find(access, UserId(name)) or await access.find_person(name)
+    await access.set_switches(actor_of(visit), person, wanted)
 
 
-async def _find(access: AccessDesk, user_id: UserId) -> tuple[Person, frozenset[str]] | None:
-    for user in await access.people():
-        if user.user_id == user_id:
-            return Person(user.user_id, user.open_id, user.name), user.grant.switches
-    return None
+async def _find(access: AccessDesk, user_id: UserId) -> Person | None:
+    found = next((user for user in await access.people() if user.user_id == user_id), None)
+    return Person(found.user_id, found.open_id, found.name) if found is not None else None
 
 
 async def _draw(visit: Visit, *, status: int = 200, said: str = "", fault: str = "") -> web.Response:

@@ -8,6 +8,7 @@ import pytest
 
 from channels.cli.control_client import call_service
 from channels.errors import Refused
+from channels.ids import UserId
 from tests.integration.access.gate import (
     ADMIN,
     APPROVAL,
@@ -92,7 +93,7 @@ async def test_granting_by_mention_answers_what_was_kept(house: House) -> None:
     message_id = house.say("hello")
     card = await asked(house)
     said = await command(house, "/grant wiki_read 7d 20x", mentions=["Alice"])
-    assert said.startswith("Alice may do: chat, read the wiki; until")
+    assert said.startswith("Alice (u_alice) may do: chat, read the wiki; until")
     assert "messages left: 20" in said
     await answered(house, message_id)
     await became(house, card, WORDS.access_approved_title)
@@ -130,7 +131,7 @@ async def test_lists(house: House) -> None:
     assert "messages: 1" in await command(house, "/requests")
     await command(house, "/grant code_write", mentions=["Alice"])
     users = await command(house, "/users")
-    assert "Alice: chat, change code" in users and WORDS.users_by_config in users
+    assert "Alice (u_alice): chat, change code" in users and WORDS.users_by_config in users
 
 
 async def test_what_is_unclear_changes_nothing(house: House) -> None:
@@ -138,6 +139,53 @@ async def test_what_is_unclear_changes_nothing(house: House) -> None:
     assert "do not understand" in await command(house, "/grant Alice code_write soon")
     assert await command(house, "/revoke u_bob") == WORDS.toast_access_fixed
     assert await house.one("SELECT count(*) FROM access_users") == 0
+
+
+async def test_who_takes_another_persons_name_or_id_as_a_name_is_seen_through(house: House) -> None:
+    """Names are chosen by people: two of a name are never guessed at, an id is never read as a name, and every answer
+    shows the id."""
+    await command(house, "/grant", mentions=["Alice"])
+    mallory, twin = house.world.add_person("u_bob_2"), house.world.add_person("Alice")
+    house.say("hello", mallory.name)
+    house.world.say(twin.open_id, house.world.private_chat(twin.open_id), "it is me, Alice")
+    await asked(house, count=2)
+    assert twin.user_id in await command(house, "/grant Alice admin")
+    assert "u_alice" in await command(house, "/grant Alice admin")
+    assert await house.one("SELECT count(*) FROM access_users WHERE admin = 1") == 0
+    await command(house, "/grant id:u_bob_2 wiki_read")
+    assert await house.rows("SELECT user_id FROM access_users WHERE wiki_read = 1") == [("u_bob_2",)]
+    assert f"u_bob_2 ({mallory.user_id})" in await command(house, "/requests")
+
+
+async def test_a_name_moves_no_cursor_and_forges_no_line(house: House) -> None:
+    hostile = house.world.add_person("Eve\n\x1b[2Jnobody is waiting\r\u202e")
+    message_id = house.say("hello", hostile.name)
+    await asked(house)
+    for arguments in (["requests"], ["approve", hostile.user_id], ["list"]):
+        done = await command_line(house, *arguments)
+        assert done.exit_code == 0
+        assert hostile.user_id in done.stdout
+        assert all(letter.isprintable() for letter in done.stdout.replace("\n", ""))
+        assert len(done.stdout.splitlines()) <= 4
+    await answered(house, message_id)
+
+
+@pytest.mark.parametrize("text", ["id:", "id: ", "id:a b", "id:a\tb", "id:" + "x" * 200, "id:<b>", "id:\u4f60"])
+async def test_what_is_no_id_names_nobody(house: House, text: str) -> None:
+    with pytest.raises(Refused) as caught:
+        await ask(house, "access_grant", user=text)
+    assert caught.value.code == "unknown_person"
+    assert await house.one("SELECT count(*) FROM access_users") == 0
+
+
+async def test_an_admin_whose_messages_are_used_up_is_none(house: House) -> None:
+    await command(house, "/grant admin 1x", mentions=["Alice"])
+    await house.ask("the only one")
+    assert house.service is not None
+    assert not await house.service._desk.is_admin(UserId("u_alice"))
+    house.say("hello", house.world.add_person("Guest").name)
+    await asked(house)
+    assert await house.rows("SELECT holder FROM access_cards WHERE holder = 'u_alice'") == []
 
 
 async def test_a_removed_admin_decides_nothing(house: House) -> None:

@@ -62,7 +62,7 @@ async def test_who_is_approved_meanwhile_is_answered_by_the_next_start(house: Ho
     await house.stop()
     assert "Alice" in await run(house, "requests")
     done = await command_line(house, "approve", "Alice", "wiki_read", "--hours", "2")
-    assert (done.exit_code, done.stdout) == (0, "Alice was let in; messages answered now: 2\n")
+    assert (done.exit_code, done.stdout) == (0, "Alice (u_alice) was let in; messages answered now: 2\n")
     assert "next start sends" in done.stderr
     assert "nobody is waiting" in await run(house, "requests")
     await house.start()

@@ -1,12 +1,13 @@
 """Deciding about people on the page."""
 
+import asyncio
 import re
 
 import pytest_asyncio
 
 from tests.integration.conftest import OpenHouse
 from tests.integration.house import House
-from tests.integration.web.visitor import PAGE, Visitor
+from tests.integration.web.visitor import PAGE, Visitor, ask_socket
 
 SWITCHES = "SELECT chat, wiki_read, wiki_write, code_write, admin FROM access_users WHERE user_id = :user_id"
 REQUEST_ID = re.compile(r'name="request_id" value="([^"]+)"')
@@ -65,6 +66,33 @@ async def test_ticked_boxes_are_the_switches(house: House, admin: Visitor) -> No
     assert (await admin.post("/admin/people", person=""))[0] == 400
     status, _text = await admin.post("/admin/people", person="<b>nobody</b>", chat="on")
     assert status == 409
+
+
+async def test_a_box_that_is_ticked_lengthens_no_grant(house: House, admin: Visitor) -> None:
+    """Whoever was let in for a day stays in for that day; whose day is over is let in anew."""
+    limits = "SELECT until_ms, messages_left FROM access_users WHERE user_id = 'u_bob'"
+    await asyncio.to_thread(ask_socket, house, "access_grant", {"user": "id:u_bob", "hours": 24, "messages": 5})
+    before = await house.rows(limits)
+    assert (await admin.post("/admin/people", person="u_bob", chat="on", wiki_read="on"))[0] == 303
+    assert await house.rows(limits) == before
+    assert (await switches(house, "u_bob"))[:2] == (1, 1)
+    assert await house.one("SELECT count(*) FROM audit WHERE action = 'switch.set' AND via = 'page'") == 1
+    house.advance(25 * 3600)
+    async with Visitor(house) as again:
+        await again.log_in()
+        assert (await again.post("/admin/people", person="u_bob", chat="on"))[0] == 303
+    assert await house.rows(limits) == [(None, None)]
+
+
+async def test_names_are_never_markup_and_ids_are_ids(house: House, admin: Visitor) -> None:
+    hostile = house.world.add_person('</strong><script>alert(1)</script>"onx=')
+    await ask_to_come_in(house, admin, hostile.name)
+    await house.held("SELECT count(*) FROM access_requests WHERE name <> ''", 1)
+    for person, status in ((hostile.name, 303), ("id:" + "x" * 200, 409), ("id:<b>", 409), ("x" * 5000, 409)):
+        found, text = await admin.post("/admin/people", person=person, chat="on")
+        assert (found, "<script>alert" in text) == (status, False), person
+    text = (await admin.get("/admin/people"))[1]
+    assert "&lt;script&gt;alert(1)" in text and "<script>alert" not in text and '"onx=' not in text
 
 
 async def test_whom_the_settings_name_stays_an_admin(house: House, admin: Visitor) -> None:
