@@ -72,7 +72,7 @@ class Record:
         return 1 if bad else 0
 
     def table(self) -> str:
-        values, points = self.values, self.values["points"]
+        values, points, k3 = self.values, self.values["points"], self.values["k3"]
         statements = sorted(name for name in values["never_killed_at"] if " " not in name)
         effects = sorted(name for name in values["never_killed_at"] if " " in name)
         rows = [
@@ -87,7 +87,9 @@ class Record:
             ("stale reasons", f"{len(values['stale_excuses'])} {' '.join(values['stale_excuses'])}"),
             *((f"sometimes: {name}", count) for name, count in values["sometimes"].items()),
             ("K3: kills, messages", f"{values['k3']['kills']}, {values['k3']['messages']}"),
-            ("K3: file bytes, memory KB", f"{values['k3']['file_bytes']}, {values['k3']['rss_kb']}"),
+            ("K3: said, file, vacuumed bytes", f"{k3['said_bytes']}, {k3['file_bytes']}, {k3['vacuumed_bytes']}"),
+            ("K3: bytes a message, memory KB", f"{k3['bytes_per_message']}, {k3['rss_kb']}"),
+            ("K3: most readings of a boot, places", f"{k3['most_looks_of_a_boot']}, {k3['places']}"),
             ("violations", len(values["violations"])),
             ("seconds, memory KB of the campaign", f"{values['seconds']}, {values['campaign_rss_kb']}"),
         ]
