@@ -92,7 +92,8 @@ def lost(evidence: Evidence) -> Iterator[Violation]:
                 pass
         if evidence.stage.restored or said.expect is Expect.UNNOTICED:
             continue
-        if said.message_id not in evidence.inbox:
+        taken_back = said.expect is Expect.TAKEN_BACK and not evidence.ledger.deliveries(said.message_id, RECEIVED)
+        if said.message_id not in evidence.inbox and not taken_back:  # that history shows no more was never ours
             yield Violation("S1", f"{said.text!r} is not in the file ({_way(evidence, said)})")
 
 
