@@ -66,6 +66,7 @@ def _acp(name: str, agent: AcpAgentSettings, environ: Mapping[str, str] | None) 
         model=agent.model,
         mode=agent.mode,
         terminal=agent.terminal,
+        adds_up=agent.usage == "session",
         mcp_servers=tuple(
             McpServer(
                 name=server,

@@ -279,6 +279,11 @@ def preferences_from(settings: Settings) -> Preferences:
             for name, agent in settings.agents.items()
         },
         permission_timeout_ms=int(settings.turns.permission_timeout_s * 1000),
+        permission_timeouts_ms={
+            name: int(agent.permission_timeout_s * 1000)
+            for name, agent in settings.agents.items()
+            if agent.permission_timeout_s is not None
+        },
     )
 
 

@@ -16,6 +16,7 @@ class AgentSection(Section):
     """What every kind of agent has. Kinds of tools that are left out have their defaults."""
 
     tools: Tools = Field(default=dict(DEFAULT_ACTIONS))  # type: ignore[arg-type]
+    permission_timeout_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
 
 
 class DemoAgentSettings(AgentSection):
@@ -68,6 +69,7 @@ class AcpAgentSettings(AgentSection):
     model: str = ""
     mode: str = ""
     terminal: bool = False
+    usage: Literal["turn", "session"] = "turn"
     mcp: dict[str, McpServerSettings] = Field(default_factory=dict)
     max_history_tokens: Annotated[int, Field(ge=0)] = 24_000
     max_answer_characters: Annotated[int, Field(ge=1000)] = 400_000

@@ -38,10 +38,15 @@ class Preferences:
     route_ttl_ms: int = 0  # 0: never
     tools: Mapping[str, ToolPolicy] = field(default_factory=dict)  # by agent
     permission_timeout_ms: int = 300_000
+    permission_timeouts_ms: Mapping[str, int] = field(default_factory=dict)  # by agent, where one has its own
 
     def agent_for(self, chat_type: str) -> str:
         """The agent of new conversations in such a chat, where nobody chose another."""
         return (self.agent_private if chat_type == "p2p" else self.agent_group) or self.agent
+
+    def decision_time_ms(self, agent: str) -> int:
+        """How long a person has to answer this agent's questions."""
+        return self.permission_timeouts_ms.get(agent, self.permission_timeout_ms)
 
 
 @dataclass(slots=True)

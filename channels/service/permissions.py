@@ -78,7 +78,7 @@ class Permissions:
         if not isinstance(judged, Offer):
             return _unasked(question, judged)
         token, now = context.ids.new("permit"), context.now()
-        due_at = now + context.preferences.permission_timeout_ms
+        due_at = now + context.preferences.decision_time_ms(agent)
         drawing = self._draw_line(PermissionLine(token, agent, judged.question, due_at))
         asked = Asked(token, judged.question, agent, drawing, context.uuids(1)[0], due_at)
         self._waiting[token] = door.signal

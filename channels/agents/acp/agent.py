@@ -222,7 +222,9 @@ class AcpAgent:
                     yield event
             if isinstance(desk.reply, Lost):
                 host.log_end("in the middle of a turn")
-            for event in ending_of(desk, host, turn):
+            for event in ending_of(desk, host, held, turn):
+                if isinstance(event, Ended) and event.lost_session:
+                    host.sessions.pop(turn.session_id, None)
                 yield event
         finally:
             if not prompt.done():

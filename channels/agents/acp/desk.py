@@ -24,7 +24,7 @@ from channels.agents.acp.tool_book import ToolBook
 from channels.agents.acp.updates import read_context, read_update
 from channels.agents.protocol import TurnRequest
 from channels.logs import AGENT_FAILED, AGENT_UNREADABLE, get_logger
-from channels.rules.agent_event import AgentEvent, UsageReported
+from channels.rules.agent_event import AgentEvent, ReasoningDelta, TextDelta, UsageReported
 
 MOST_REQUESTS: Final = 64
 _Handler = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any] | None]]
@@ -65,6 +65,8 @@ class TurnDesk:
             return
         try:
             events = read_update(update, self.book, self._loop.time())
+            if events and isinstance(events[0], TextDelta | ReasoningDelta):
+                events = [*self.book.settle_untold(self._loop.time()), *events]
         except ValueError as error:
             self._unreadable += 1
             if self._unreadable == 1:

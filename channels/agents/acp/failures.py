@@ -79,6 +79,11 @@ class StepsUsedUp:
     """Stop reason max_turn_requests."""
 
 
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """Stop reason cancelled, although nobody stopped it."""
+
+
 ProcessFailure = (
     NotStarted
     | EndedAtStart
@@ -92,6 +97,7 @@ ProcessFailure = (
     | AgentSaid
     | Declined
     | StepsUsedUp
+    | GaveUp
 )
 
 
@@ -182,7 +188,9 @@ def _start_pair(
             assert_never(failure)
 
 
-def _turn_pair(failure: Crashed | Flooded | Silent | AgentSaid | Declined | StepsUsedUp, agent: str) -> tuple[str, str]:
+def _turn_pair(
+    failure: Crashed | Flooded | Silent | AgentSaid | Declined | StepsUsedUp | GaveUp, agent: str
+) -> tuple[str, str]:
     match failure:
         case Crashed():
             return (
@@ -224,6 +232,11 @@ def _turn_pair(failure: Crashed | Flooded | Silent | AgentSaid | Declined | Step
                 f"The agent {agent} has used up the steps it may take for one message. What it has done is kept. "
                 "Please ask it to go on.",
                 f"助手 {agent} 已用完处理一条消息所允许的步数。已完成的内容已保留，请让它继续。",
+            )
+        case GaveUp():
+            return (
+                f"The agent {agent} broke off its work by itself. What had arrived is kept. Please ask it to go on.",
+                f"助手 {agent} 自行中断了工作。已收到的内容已保留，请让它继续。",
             )
         case _:
             assert_never(failure)

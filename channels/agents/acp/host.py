@@ -33,8 +33,11 @@ from channels.agents.acp.process import AgentProcess, Launch
 from channels.agents.presets import AcpPreset
 from channels.ids import SessionId
 from channels.logs import AGENT_EXITED, AGENT_STARTED, AGENT_UNREADABLE, get_logger
+from channels.rules.agent_event import UsageReported
 
 LOGGED_CHARACTERS: Final = 2_000
+QUIET_S: Final = 0.3
+LONGEST_NOISE_S: Final = 10.0
 
 _log = get_logger("agents.acp")
 
@@ -50,13 +53,16 @@ class Desk(Protocol):
 @dataclass(slots=True)
 class HeldSession:
     """A session that the agent has open. `prompt` is the last question's answer to come; `allowed` are the kinds of
-    tools that somebody has allowed for good."""
+    tools that somebody has allowed for good; `spent` is the last count of an agent that adds up. `unproven`: the agent
+    said that it has loaded it, and nothing else."""
 
     reference: str
     desk: Desk | None = None
     prompt: "asyncio.Future[Reply] | None" = None
     allowed: set[str] = field(default_factory=set)
     model: str = ""
+    spent: UsageReported | None = None
+    unproven: bool = False
 
     @property
     def is_busy(self) -> bool:
@@ -76,6 +82,8 @@ class Host:
         self.doomed: asyncio.Future[None] | None = None  # it is being ended; done when it is gone
         self.on_gone: Callable[[], None] = lambda: None
         self._unread = 0
+        self.heard = 0  # updates that belonged to no turn
+        self._heard_at = 0.0
 
     async def start(self, guardian: Guardian, folder: Path | None) -> None:
         """Until it is ready. Raises Trouble; a start that fails or is given up leaves nothing."""
@@ -129,8 +137,24 @@ class Host:
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         update = params.get("update")
         desk = self._desk(params)
-        if method == "session/update" and desk is not None and isinstance(update, dict):
+        if method != "session/update" or not isinstance(update, dict):
+            return
+        if desk is not None:
             desk.notified(update)
+        else:
+            self.heard += 1
+            self._heard_at = asyncio.get_running_loop().time()
+
+    async def until_quiet(self) -> None:
+        """Until the agent has said nothing outside of turns for a moment. Some (Gemini CLI) go on repeating a session's
+        past after they have said that it is loaded; it would stand in the next answer."""
+        loop = asyncio.get_running_loop()
+        asked_at = loop.time()
+        while (now := loop.time()) < asked_at + LONGEST_NOISE_S:
+            left_s = max(asked_at, self._heard_at) + QUIET_S - now
+            if left_s <= 0:
+                return
+            await asyncio.sleep(left_s)
 
     def requested(self, method: str, params: Mapping[str, Any], respond: Respond, refuse: Refuse) -> None:
         desk = self._desk(params)

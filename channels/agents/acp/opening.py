@@ -58,8 +58,11 @@ class Opener:
             result = await self._new(host, params)
             held = HeldSession(str(result["sessionId"]))
         else:
+            heard = host.heard
             result = await self._load(host, way, {**params, "sessionId": reference})
-            held = HeldSession(reference)
+            await host.until_quiet()
+            said = any(value for key, value in result.items() if key != "_meta")
+            held = HeldSession(reference, unproven=not said and host.heard == heard)
         await self._choose(host, held, result)
         return Opened(held, without_past=way is None and bool(reference))
 

@@ -7,16 +7,18 @@ that shows this very command, once. "Always" of a person covers what we would as
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 
 from acp import schema
 
-from channels.agents.acp.files import FileRefused, inside
+from channels.agents.acp.files import FileRefused, inside, read_if_there
 from channels.agents.acp.host import HeldSession
-from channels.agents.acp.tool_book import ToolBook, ToolState
+from channels.agents.acp.tool_book import OURS, ToolBook, ToolState
 from channels.agents.protocol import Gate, PermissionAnswer, PermissionOption, PermissionQuestion, TurnRequest
 from channels.rules.agent_event import AgentEvent, ToolCalled, ToolStatus
 
+MOST_OLD_TEXTS = 20
 REFUSED = PermissionAnswer(False, why="policy")
 
 
@@ -38,11 +40,15 @@ class Permissions:
         self._asked: dict[str, asyncio.Lock] = {}
         self._own = 0
         self.asking = 0
+        self.refused = False  # somebody, or the policy, has said no at least once
 
     async def requested(self, request: schema.RequestPermissionRequest) -> dict[str, object]:
         """The outcome for the agent's own question, in its own options."""
-        self._emit(self._book.take(request.tool_call, self._now()))
-        tool_id = request.tool_call.tool_call_id
+        update, tool_id = request.tool_call, self._book.asked_about(request.tool_call)
+        if tool_id != update.tool_call_id:  # the call has a name already
+            update = update.model_copy(update={"tool_call_id": tool_id, "title": None, "status": None})
+        self._emit(self._book.take(update, self._now()))
+        await self._read_old_texts(tool_id)
         options = tuple(PermissionOption(one.option_id, one.name, one.kind) for one in request.options)
         state = self._book.find(tool_id)
         if state is None:  # more calls than a turn may have
@@ -81,7 +87,7 @@ class Permissions:
     def finished_own(self, path: str, *, done: bool) -> None:
         """The call that we made up for a write has come to its end."""
         for tool in self._book.open_tools():
-            if tool.called.tool_id.startswith("channels-") and path in tool.paths:
+            if tool.called.tool_id.startswith(OURS) and path in tool.paths:
                 status = ToolStatus.DONE if done else ToolStatus.FAILED
                 self._emit(self._book.mark(tool.called.tool_id, status, self._now()))
 
@@ -97,14 +103,30 @@ class Permissions:
         self._emit(self._book.mark(question.tool_id, status, self._now()))
         if answer.allowed:
             self._allowed[question.tool_id] = question
+        else:
+            self.refused = True
         return answer
 
+    async def _read_old_texts(self, tool_id: str) -> None:
+        """Some agents (Claude Code) do not say what stands in a file that they write anew: who is asked has to see what
+        would be lost."""
+        state, folder = self._book.find(tool_id), self._folder
+        unsaid = [] if state is None or folder is None else [path for path, old, _ in state.edits if old is None]
+        texts: dict[str, str] = {}
+        for path in unsaid[:MOST_OLD_TEXTS]:
+            assert folder is not None
+            with contextlib.suppress(FileRefused, OSError):
+                old = await asyncio.to_thread(read_if_there, folder, path)
+                if old is not None:
+                    texts[path] = old
+        self._emit(self._book.put_old_texts(tool_id, texts, self._now()))
+
     def _question(self, state: ToolState, options: tuple[PermissionOption, ...]) -> PermissionQuestion:
+        """The arguments of an edit say nothing that its paths and its diff do not."""
         called = state.called
         paths = tuple(self._book.short(path) for path in state.paths)
-        return PermissionQuestion(
-            called.tool_id, called.title, called.kind, called.arguments, called.diff, paths, options
-        )
+        arguments = "" if called.kind == "edit" and called.diff and paths else called.arguments
+        return PermissionQuestion(called.tool_id, called.title, called.kind, arguments, called.diff, paths, options)
 
     def _covers_write(self, tool: ToolState, path: str) -> bool:
         question = self._allowed.get(tool.called.tool_id)
@@ -128,7 +150,7 @@ class Permissions:
         self._own += 1
         update = schema.ToolCallUpdate.model_validate(
             {
-                "toolCallId": f"channels-{self._own}",
+                "toolCallId": f"{OURS}{self._own}",
                 "title": title,
                 "kind": kind,
                 "locations": [{"path": path}] if path else [],

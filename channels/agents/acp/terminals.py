@@ -12,7 +12,7 @@ from channels.agents.acp.environment import environment_for
 from channels.agents.acp.files import FileRefused, inside
 from channels.agents.acp.guardian import Guardian
 from channels.agents.acp.orphans import end_marked
-from channels.agents.acp.tool_book import command_line
+from channels.agents.acp.tool_texts import command_line
 from channels.agents.acp.watchdog import VARIABLE, kill_group
 
 OUTPUT_BYTES: Final = 2**20

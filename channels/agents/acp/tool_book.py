@@ -5,20 +5,19 @@ names and leaves the rest. Everything is bounded: the number of calls, the argum
 runs only the end of its output is shown, and not too often; with its last status comes the whole.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from acp import schema
 
 from channels.agents.acp.diffs import unified
+from channels.agents.acp.tool_texts import arguments_text, clean, command_of, output_of
 from channels.rules.agent_event import AgentEvent, ToolCalled, ToolStatus, ToolUpdated
 
+OURS: Final = "channels-"  # how the ids of calls begin that the agent has not announced
 MOST_TOOLS: Final = 500
 TITLE_CHARACTERS: Final = 300
-ARGUMENT_CHARACTERS: Final = 4_000
-OUTPUT_CHARACTERS: Final = 200_000
 RUNNING_CHARACTERS: Final = 2_000
 RUNNING_EVERY_S: Final = 1.0
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute", "think", "fetch"})
@@ -29,19 +28,20 @@ _STATUSES: Final = {
     "completed": ToolStatus.DONE,
     "failed": ToolStatus.FAILED,
 }
-_COMMAND_KEYS: Final = ("command", "cmd", "script")
-_ANSI_ESCAPE: Final = "\x1b"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolState:
-    """What is known of one call. `terminals` are the ids of terminals of ours that it shows."""
+    """What is known of one call. `terminals` are the ids of terminals of ours that it shows; `edits` its changes as
+    (path, old text, new text); `told`: the agent has named a status of it at least once."""
 
     called: ToolCalled
     status: ToolStatus = ToolStatus.PENDING
     output: str = ""
     paths: tuple[str, ...] = ()
     terminals: tuple[str, ...] = ()
+    edits: tuple[tuple[str, str | None, str], ...] = ()
+    told: bool = False
     shown_at: float = field(default=float("-inf"))
 
     @property
@@ -53,7 +53,7 @@ class ToolBook:
     """All calls of one turn, by the agent's ids. `folder` is where relative names begin, as text."""
 
     def __init__(self, folder: str = "") -> None:
-        self._folder = folder.rstrip("/") + "/" if folder else ""
+        self._folder = folder.rstrip("/") + "/" if folder.strip("/") else ""
         self._tools: dict[str, ToolState] = {}
 
     def find(self, tool_id: str) -> ToolState | None:
@@ -74,6 +74,7 @@ class ToolBook:
             return []
         old = known or ToolState(ToolCalled(update.tool_call_id, update.title or update.tool_call_id))
         new = self._merged(old, update)
+        new = replace(new, told=old.told or update.status is not None)
         status = _status_after(old.status, _STATUSES.get(update.status or "", old.status))
         events: list[AgentEvent] = [] if known is not None and new.called == known.called else [new.called]
         return events + self._set(replace(new, status=status), now, changed=bool(events) or new.output != old.output)
@@ -83,6 +84,36 @@ class ToolBook:
         known = self._tools.get(tool_id)
         return [] if known is None else self._set(replace(known, status=status), now, changed=False)
 
+    def settle_untold(self, now: float) -> list[AgentEvent]:
+        """What follows when the agent has gone on: calls of which it never names a status (Hermes) are over."""
+        over = [tool for tool in self.open_tools() if not tool.told and tool.status is not ToolStatus.ASKING]
+        over = [tool for tool in over if not tool.called.tool_id.startswith(OURS)]
+        return [event for tool in over for event in self.mark(tool.called.tool_id, ToolStatus.DONE, now)]
+
+    def asked_about(self, update: schema.ToolCallUpdate) -> str:
+        """The id of the call that a permission is about. Some agents (Hermes) ask under an id of its own about a call
+        that they have announced under another one: then it is that of the same kind with the same file or command."""
+        if update.tool_call_id in self._tools:
+            return update.tool_call_id
+        paths = {one.path for one in _edits_of(update)} | {one.path for one in update.locations or []}
+        command = command_of(update.raw_input)
+        for tool in self.open_tools():
+            called = tool.called
+            if called.kind != update.kind or tool.status is ToolStatus.ASKING:
+                continue
+            if paths & set(tool.paths) or (command and command in (called.arguments, *_last_words(called.title))):
+                return called.tool_id
+        return update.tool_call_id
+
+    def put_old_texts(self, tool_id: str, texts: Mapping[str, str], now: float) -> list[AgentEvent]:
+        """What follows when the files of a call's changes are read, whose old text the agent did not say."""
+        known = self._tools.get(tool_id)
+        if known is None or not texts:
+            return []
+        edits = tuple((path, texts.get(path) if old is None else old, new) for path, old, new in known.edits)
+        called = replace(known.called, diff=self._diff(edits))
+        return [called, *self._set(replace(known, called=called, edits=edits), now, changed=True)]
+
     def show_output(self, tool_id: str, output: str, now: float) -> list[AgentEvent]:
         """What follows when a terminal of ours that this call shows has written something."""
         known = self._tools.get(tool_id)
@@ -90,26 +121,39 @@ class ToolBook:
 
     def _merged(self, old: ToolState, update: schema.ToolCallUpdate) -> ToolState:
         called = old.called
-        if update.title:
-            called = replace(called, title=" ".join(update.title.split())[:TITLE_CHARACTERS] or called.title)
         if update.kind in KINDS:
             called = replace(called, kind=update.kind)
+        if update.title:
+            title = " ".join(update.title.split())
+            title = title if called.kind == "execute" else self._without_folder(title)
+            called = replace(called, title=title[:TITLE_CHARACTERS] or called.title)
         if update.raw_input not in (None, {}, ""):
-            called = replace(called, arguments=arguments_text(update.raw_input))
-        content = update.content or []
-        diffs = [one for one in content if isinstance(one, schema.FileEditToolCallContent)]
+            text = arguments_text(update.raw_input)
+            called = replace(called, arguments=text if command_of(update.raw_input) else self._without_folder(text))
+        diffs = _edits_of(update)
+        edits = tuple((one.path, one.old_text, one.new_text) for one in diffs) or old.edits
         if diffs:
-            whole = "\n".join(unified(self.short(one.path), one.old_text, one.new_text) for one in diffs)
-            called = replace(called, diff=whole)
+            called = replace(called, diff=self._diff(edits))
         paths = [one.path for one in diffs] + [one.path for one in update.locations or []]
-        terminals = [one.terminal_id for one in content if isinstance(one, schema.TerminalToolCallContent)]
+        terminals = [one.terminal_id for one in update.content or [] if isinstance(one, schema.TerminalToolCallContent)]
         return replace(
             old,
             called=called,
-            output=_output_of(update) or old.output,
+            output=output_of(update) or old.output,
             paths=tuple(dict.fromkeys((*old.paths, *paths))),
             terminals=tuple(terminals) or old.terminals,
+            edits=edits,
         )
+
+    def _diff(self, edits: Sequence[tuple[str, str | None, str]]) -> str:
+        return "\n".join(unified(self.short(path), old, new) for path, old, new in edits)
+
+    def _without_folder(self, text: str) -> str:
+        """Without the way to the session's folder, which says nothing to people. Not for commands: they are shown as
+        they would be run. Some agents (opencode) leave the first slash out."""
+        if not self._folder:
+            return text
+        return text.replace(self._folder, "").replace(self._folder[1:], "")
 
     def _set(self, state: ToolState, now: float, *, changed: bool) -> list[AgentEvent]:
         """Keep `state`; the update to show, unless only a running tool's output grew, moments after the last one."""
@@ -136,79 +180,10 @@ def _status_after(old: ToolStatus, new: ToolStatus) -> ToolStatus:
     return new
 
 
-def arguments_text(raw: Any) -> str:
-    """The arguments of a call for people: the command where it is one, else JSON with long values cut."""
-    if isinstance(raw, Mapping):
-        for key in _COMMAND_KEYS:
-            if (command := raw.get(key)) and isinstance(command, str | list):
-                return clip(command if isinstance(command, str) else command_line(command), ARGUMENT_CHARACTERS)
-        raw = {str(key): _shortened(value) for key, value in raw.items()}
-    if isinstance(raw, str):
-        return clip(raw, ARGUMENT_CHARACTERS)
-    return clip(json.dumps(raw, ensure_ascii=False, default=str), ARGUMENT_CHARACTERS)
+def _edits_of(update: schema.ToolCallUpdate) -> list[schema.FileEditToolCallContent]:
+    return [one for one in update.content or [] if isinstance(one, schema.FileEditToolCallContent)]
 
 
-def command_line(words: Sequence[Any]) -> str:
-    """A command given as a list, as one would type it; of `bash -c TEXT` only the text."""
-    said = [str(word) for word in words]
-    if len(said) >= 3 and said[-2] in ("-c", "-lc") and said[0].rpartition("/")[2] in ("sh", "bash", "zsh"):
-        return said[-1]
-    return " ".join(said)
-
-
-def clip(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def clean(text: str) -> str:
-    """Output for people: bounded at its beginning, without the colour codes of terminals."""
-    text = text[-OUTPUT_CHARACTERS:]
-    return "".join(_without_codes(text)) if _ANSI_ESCAPE in text else text
-
-
-def _without_codes(text: str) -> list[str]:
-    first, *rest = text.split(_ANSI_ESCAPE)
-    kept = [first]
-    for part in rest:
-        end = 1
-        if part.startswith("["):
-            end = next((at + 1 for at, sign in enumerate(part[1:], 1) if "@" <= sign <= "~"), len(part))
-        kept.append(part[end:])
-    return kept
-
-
-def _shortened(value: Any) -> Any:
-    return clip(value, 400) if isinstance(value, str) else value
-
-
-def _output_of(update: schema.ToolCallUpdate) -> str:
-    """The text that the call produced: its content, else its raw output."""
-    parts = [
-        text
-        for one in update.content or []
-        if isinstance(one, schema.ContentToolCallContent) and (text := block_text(one.content))
-    ]
-    if not parts and update.raw_output not in (None, "", {}):
-        raw = update.raw_output
-        said = raw.get("output") or raw.get("stdout") if isinstance(raw, Mapping) else raw
-        if isinstance(said, str):
-            parts = [said]
-        elif not update.content:
-            parts = [json.dumps(raw, ensure_ascii=False, default=str)]
-    return clean("\n".join(parts))
-
-
-def block_text(block: Any) -> str:
-    """What a content block says in words; a picture or a sound only what it is."""
-    match block:
-        case schema.TextContentBlock():
-            return block.text
-        case schema.ResourceContentBlock():
-            return block.title or block.name or block.uri
-        case schema.EmbeddedResourceContentBlock():
-            resource = block.resource
-            return resource.text if isinstance(resource, schema.TextResourceContents) else f"[{resource.uri}]"
-        case schema.ImageContentBlock() | schema.AudioContentBlock():
-            return f"[{block.mime_type}]"
-        case _:
-            return ""
+def _last_words(title: str) -> tuple[str, str]:
+    """A title, and what stands in it behind a first word like "terminal:"."""
+    return title, title.partition(": ")[2]

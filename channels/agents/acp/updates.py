@@ -6,7 +6,8 @@ from typing import Any, Final
 from acp import schema
 from pydantic import ValidationError
 
-from channels.agents.acp.tool_book import ToolBook, block_text
+from channels.agents.acp.tool_book import ToolBook
+from channels.agents.acp.tool_texts import block_text
 from channels.rules.agent_event import AgentEvent, PlanUpdated, ReasoningDelta, TextDelta, UsageReported
 
 PLAN_ENTRIES: Final = 100
@@ -47,11 +48,31 @@ def read_usage(result: Mapping[str, Any]) -> UsageReported | None:
     try:
         usage = schema.Usage.model_validate(result.get("usage"))
     except ValidationError:
-        return None
+        return _read_quota(result)
     cached, written = usage.cached_read_tokens or 0, usage.cached_write_tokens or 0
     beside = usage.total_tokens >= usage.input_tokens + usage.output_tokens + cached + written
     whole = usage.input_tokens + (cached + written if beside else 0)
     return UsageReported(max(whole, cached), usage.output_tokens, cached)
+
+
+def _read_quota(result: Mapping[str, Any]) -> UsageReported | None:
+    """The way of Gemini CLI, which says it beside the protocol."""
+    match result.get("_meta"):
+        case {"quota": {"token_count": {"input_tokens": int(read), "output_tokens": int(written)}}}:
+            return UsageReported(max(read, 0), max(written, 0))
+        case _:
+            return None
+
+
+def since(usage: UsageReported, before: UsageReported | None) -> UsageReported:
+    """What was used after `before`, for counts that add up. One that is smaller has begun anew."""
+    if before is None or usage.input_tokens < before.input_tokens or usage.output_tokens < before.output_tokens:
+        return usage
+    return UsageReported(
+        usage.input_tokens - before.input_tokens,
+        usage.output_tokens - before.output_tokens,
+        max(usage.cached_tokens - before.cached_tokens, 0),
+    )
 
 
 def read_context(update: Mapping[str, Any]) -> UsageReported | None:
