@@ -85,8 +85,8 @@ class AcpPreset:
 
     `env` is added to the little that a child inherits. `shared`: one process for all sessions, else one for each, of
     which at most `max_processes` live at once. `authenticate` names the method of the agent's to log in with, `model`
-    and `mode` what to choose of its offers. `terminal`: it may ask for commands to be run. `adds_up`: its count of tokens
-    at the end of a turn is that of the whole session so far.
+    and `mode` what to choose of its offers. `terminal`: it may ask for commands to be run. `adds_up`: the tokens it
+    names at the end of a turn are those of the whole session so far.
     """
 
     name: str

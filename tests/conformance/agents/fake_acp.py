@@ -349,6 +349,72 @@ def work(session: Session, text: str) -> None:
     session.say("worked")
 
 
+# What real agents do otherwise, each seen in `make agents`
+
+REPLAYED = threading.Event()
+
+
+def patient(session: Session, text: str) -> None:
+    """Gemini CLI: answers after it has repeated the past."""
+    REPLAYED.wait()
+    session.say("Hello.")
+
+
+def untold(session: Session, text: str) -> None:
+    """Hermes: calls without any status, and a permission under an id of its own."""
+    path = f"{session.folder}/made.txt"
+    place = [{"path": path}]
+    session.update("tool_call", toolCallId="u1", title=f"read: {path}", kind="read", locations=place)
+    session.update("tool_call", toolCallId="u2", title=f"write: {path}", kind="edit", locations=place)
+    diff = {"type": "diff", "path": path, "oldText": "one\n", "newText": "two\n"}
+    raw = {"tool": "write_file", "arguments": {"path": path, "content": "two\n"}}
+    outcome = session.permission("own-1", title=f"Approve: {path}", kind="edit", content=[diff], rawInput=raw)
+    session.say(str(outcome.get("optionId")))
+
+
+def rewrite(session: Session, text: str) -> None:
+    """Claude Code: a call announced twice, a file written anew without its old text, a permission that names neither
+    kind nor change; its output as a list of blocks."""
+    path = f"{session.folder}/made.txt"
+    diff = {"type": "diff", "path": path, "oldText": None, "newText": "two\n"}
+    raw = {"file_path": path, "content": "two\n"}
+    session.tool("w1", "Write", "edit", content=[diff])
+    session.tool("w1", f"Write {path}", "edit", content=[diff], rawInput=raw)
+    outcome = session.permission("w1", title=f"Write {path}", rawInput=raw)
+    blocks = [{"type": "text", "text": "```\nwritten\n```"}]
+    session.update("tool_call_update", toolCallId="w1", status="completed", rawOutput=blocks)
+    session.say(str(outcome.get("optionId")))
+
+
+def aborts(session: Session, text: str) -> Json:
+    """Codex: a refused command ends the whole turn as cancelled."""
+    session.tool("c1", "make", "execute", rawInput={"command": ["/bin/bash", "-lc", f"make {session.folder}"]})
+    outcome = session.permission("c1", kind="execute", title="make")
+    return {"stopReason": "end_turn" if str(outcome.get("optionId")).startswith("yes") else "cancelled"}
+
+
+def wavers(session: Session, text: str) -> Json:
+    """Breaks off by itself."""
+    session.say("I had")
+    return {"stopReason": "cancelled"}
+
+
+def sums(session: Session, text: str) -> Json:
+    """Hermes: tokens of the session, not of the turn."""
+    session.say("Hi")
+    turns = len(session.said) + 1
+    return {
+        "stopReason": "end_turn",
+        "usage": {"totalTokens": 110, "inputTokens": 100 * turns, "outputTokens": 10 * turns},
+    }
+
+
+def quota(session: Session, text: str) -> Json:
+    """Gemini CLI: tokens beside the protocol."""
+    session.say("Hi")
+    return {"stopReason": "end_turn", "_meta": {"quota": {"token_count": {"input_tokens": 300, "output_tokens": 30}}}}
+
+
 ACTS: dict[str, Act] = {
     name: act
     for name, act in list(globals().items())
@@ -369,6 +435,9 @@ def shown(prompt: list[Json]) -> list[Json]:
 
 def prompted(message: Json) -> None:
     params = message["params"]
+    if params["sessionId"] not in SESSIONS:  # as Hermes does, which "loads" whatever it is asked to
+        WIRE.send({"id": message["id"], "result": {"stopReason": "refusal"}})
+        return
     session = SESSIONS[params["sessionId"]]
     text = "\n".join(block["text"] for block in params["prompt"] if block["type"] == "text")
     words = text.split()
@@ -431,13 +500,25 @@ def loaded(params: Json) -> Json | None:
         os._exit(4)
     session = Session(params["sessionId"], params["cwd"])
     if not session.file.exists():
-        return None
+        return {} if "--empty-load" in OPTIONS else None
     session.said = json.loads(session.file.read_text())["said"]
     SESSIONS[session.name] = session
+    if "--late-replay" in OPTIONS:
+        threading.Thread(target=replay_late, args=(session,), daemon=True).start()
+        return choices()
     for text, answer in session.said:
         session.update("user_message_chunk", content={"type": "text", "text": text})
         session.update("agent_message_chunk", content={"type": "text", "text": f"REPLAYED {answer}"})
     return choices()
+
+
+def replay_late(session: Session) -> None:
+    """Gemini CLI: goes on after it has said that the session is loaded."""
+    for text, answer in session.said[:1] * 10:
+        time.sleep(0.02)
+        session.update("user_message_chunk", content={"type": "text", "text": text})
+        session.update("agent_message_chunk", content={"type": "text", "text": f"REPLAYED {answer}"})
+    REPLAYED.set()
 
 
 def handle(message: Json) -> None:
