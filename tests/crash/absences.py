@@ -132,7 +132,7 @@ async def expired(stage: Stage) -> None:
     await stage.down()
     await stage.advance(40 * 24 * HOURS)
     await stage.up()
-    await stage.until(lambda: _is_tombstoned(stage))
+    await stage.until(lambda: is_tombstoned(stage))
     topic = stage.world.message(first).thread_id
     await stage.answered(stage.say("still there?", thread_id=topic, expect=Expect.NOTICE))
     await stage.answered(stage.say("/help", thread_id=topic, expect=Expect.NOTICE))
@@ -142,5 +142,5 @@ def _chat(stage: Stage) -> str:
     return stage.world.private_chat("Alice")
 
 
-def _is_tombstoned(stage: Stage) -> bool:
+def is_tombstoned(stage: Stage) -> bool:
     return bool(read_copy(stage.file, "SELECT 1 FROM expired_routes"))

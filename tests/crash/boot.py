@@ -1,7 +1,7 @@
 """What a child does: one boot of the service on a real file, led by the driver over a Unix socket.
 
 From the driver, one JSON line each: {"do": "state"}, {"do": "advance", "seconds"}, {"do": "backup", "path"},
-{"do": "trace"}, {"do": "stop"}.
+{"do": "operate", "operation", "arguments"}, {"do": "trace"}, {"do": "stop"}.
 To the driver: {"ready"}, {"committed"} (coalesced), {"advanced": seconds}, {"answer": …} in the order of the questions,
 and {"rss_kb"} at the end. The service ends when the driver goes away.
 """
@@ -16,8 +16,10 @@ from typing import Any
 
 from channels import logs
 from channels.app import Ports, Service
+from channels.app.operations import ControlOperations
 from channels.clock import SystemIds, SystemRng
 from channels.config import build_settings
+from channels.errors import Refused, RetryLater
 from channels.store.tx import Tx
 from tests.crash.agent import RecordingAgent
 from tests.crash.tapping import PointTap
@@ -135,6 +137,8 @@ class Boot:
                     self._say({"answer": None})
                 case "backup":
                     self._say({"answer": await self._back_up(Path(order["path"]))})
+                case "operate":
+                    self._say({"answer": await self._operate(order["operation"], order["arguments"])})
                 case "trace":
                     self._leave_trace(self._tap.passed)
                     self._say({"answer": None})
@@ -149,6 +153,17 @@ class Boot:
             return {"open": -1, "wait_ms": None}
         context = self._service.parts.context
         return await context.database.read(_state, context.now())
+
+    async def _operate(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """What the control socket would answer; None while there is nobody to ask, or it is to be asked again."""
+        if self._service is None or self._service.figures.parts is None:
+            return None
+        try:
+            return await ControlOperations(self._service.figures).table()[operation](arguments)
+        except Refused as refusal:
+            return {"refused": refusal.code}
+        except RetryLater:
+            return None
 
     async def _back_up(self, target: Path) -> bool:
         if self._service is None or self._service.figures.parts is None:

@@ -21,6 +21,7 @@ from tests.integration import cards_seen
 ATTEMPTS_AT_MOST = 90  # one a minute for as long as a uuid is remembered, and some
 CALLS_AT_MOST = 90  # with one uuid
 KEPT_MS = 13 * 24 * 3_600_000  # ended intents are forgotten a day later
+BY_NOBODY = ("launch", "wake")  # causes that are no message
 REPLY_KINDS = ("im.message.reply", "im.message.create")
 
 
@@ -63,7 +64,7 @@ def check(stage: Stage) -> list[Violation]:
     evidence = Evidence(stage)
     try:
         found = [*stage.violations]
-        for rule in (lost, doubled, unfinished, deposed, unkept, renamed, disordered, stuck, stormed, broken):
+        for rule in (lost, unheard, doubled, unfinished, deposed, unkept, renamed, disordered, stuck, stormed, broken):
             found += rule(evidence)
         return list(dict.fromkeys(found))
     finally:
@@ -144,14 +145,31 @@ def _said_twice(evidence: Evidence) -> Iterator[Violation]:
             yield Violation(
                 "S2", f"people see {message.message_id} (answer to {message.reply_to}), the file knows it not"
             )
+    by_nobody = {turn_id for turn_id, turn in evidence.turns.items() if turn["cause"] in BY_NOBODY}
+    unasked = {each for (turn_id, _), message_ids in known.items() if turn_id in by_nobody for each in message_ids}
     heads: defaultdict[str, int] = defaultdict(int)
     for message in evidence.ours():
         states = evidence.states(message)
-        if states and cards_seen.phase(states[-1].card) is not None:
+        if states and cards_seen.phase(states[-1].card) is not None and message.message_id not in unasked:
             heads[message.reply_to] += 1
     for target, count in heads.items():
         if target and count > 1:
             yield Violation("S2", f"{target} is answered by {count} turns")
+    visible = {message.message_id for message in evidence.ours()}
+    for (turn_id, segment), message_ids in known.items():
+        shown = [each for each in message_ids if each in visible]
+        if len(shown) > 1 and turn_id in by_nobody:
+            yield Violation("S2", f"{turn_id} shows its segment {segment} in {len(shown)} messages")
+
+
+def unheard(evidence: Evidence) -> Iterator[Violation]:
+    """S1: what was begun without a message has a card that people see, or saw until it was taken away."""
+    said = {message.message_id for message in evidence.world.timeline if message.by_bot}
+    rows = evidence.rows("SELECT message_id, turn_id FROM sent_cards WHERE segment = 0")
+    shown = {row["turn_id"] for row in rows if row["message_id"] in said}
+    for turn_id, turn in evidence.turns.items():
+        if turn["cause"] in BY_NOBODY and turn_id not in shown:
+            yield Violation("S1", f"{turn_id} ({turn['cause']}) was never shown to anybody")
 
 
 def unfinished(evidence: Evidence) -> Iterator[Violation]:

@@ -7,7 +7,6 @@ NOT_REACHED: dict[str, str] = {
     # calls that nothing makes yet
     "batch_update_card": "no card of today changes several elements at once",
     "edit_message": "no text of ours is edited",
-    "get_chat": "the kind of a chat is not asked for yet",
     "list_members": "members are not asked for yet",
     "recall_message": "nothing of ours is taken back",
     "upload_file": "the agents of today send no files",

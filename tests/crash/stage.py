@@ -282,6 +282,13 @@ class Stage:
         """Until something happens, or nothing has for a while."""
         await self._calm(self._pulse())
 
+    async def moved(self) -> None:
+        """Wait until anything happens; where nothing does, let time pass."""
+        before = self._pulse()
+        await self._calm(before)
+        if self._pulse() == before:
+            await self._nudge()
+
     async def _calm(self, pulse: tuple[int, ...]) -> None:
         """Until something happens, or nothing has for a while."""
         with contextlib.suppress(TimeoutError):
@@ -395,6 +402,15 @@ class Stage:
             self.clicks.append(Click(self.now_ms(), *found))
             if await self._click(user, *found):
                 return True
+
+    async def press_on(self, card: Message, action: str, user: str = "Alice") -> bool:
+        """Press a button of this card until the press is taken; False when it has no such button."""
+        while found := self._button_on([card], action):
+            await self.ready()
+            self.clicks.append(Click(self.now_ms(), *found))
+            if await self._click(user, *found):
+                return True
+        return False
 
     async def _click(self, user: str, message_id: str, value: dict[str, Any]) -> bool:
         """Press; when the service dies over it, the platform's patience is let pass."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from channels.emulator.accounts import GROUP, PLAIN
-from tests.crash import absences, kinds, permits
+from tests.crash import absences, kinds, launches, permits
 from tests.crash.stage import Expect, Stage, Violation
 
 SETTINGS = "cardkit.card.settings"
@@ -304,6 +304,16 @@ WORKLOADS = {
         Workload("history cannot be read", absences.unreadable),
         Workload("another bot", kinds.other_bots, sections={"chat": {"allow_bots": True}}),
         Workload("agents", kinds.agents),
+        Workload("launch", launches.launch),
+        Workload("launch in private", launches.launch_in_private),
+        Workload(
+            "launch into a chat, card lost",
+            launches.launch_into_a_chat,
+            sections={"topics": {"private": "chat", "group": "topic"}},
+        ),
+        Workload("launch cut off and continued", launches.launch_cut_off, kills={1: ("snapshots.SAVE_TEXT", 9)}),
+        Workload("wake", launches.wake),
+        Workload("wake in an expired topic", launches.wake_in_an_expired_topic),
         Workload("workspaces", kinds.workspaces, sections={"workspace": {"base_dir": "work"}}),
         Workload("an expired topic", absences.expired),
         Workload("files", kinds.files),
