@@ -86,7 +86,9 @@ async def wake(stage: Stage) -> None:
     assert len(cards) == 4
     woken = await _begin(stage, "topic_wake", thread=topic, text="once more", key="three")
     await stage.quiet()
-    gone = next(each for each in stage.world.timeline.in_chat(_chat(stage)) if _is_card(stage, each) and each not in cards)
+    gone = next(
+        each for each in stage.world.timeline.in_chat(_chat(stage)) if _is_card(stage, each) and each not in cards
+    )
     stage.world.mark_recalled(gone)  # an admin has taken it away: the next one answers another message of the topic
     await _begin(stage, "topic_wake", session=woken["session"], text="and again", key="four")
     await stage.quiet()
