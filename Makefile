@@ -39,7 +39,7 @@ test: .venv/tested lint browser ## everything that CI runs
 pictures: .venv/tested browser ## pictures of pages and cards, into tests/browser/pictures
 	CHANNELS_PICTURES=1 $(PY) -m pytest -q tests/browser $(ARGS)
 
-crash: .venv/tested ## kill it everywhere, into build/crash-*.json: make crash, SIZE=full, ARGS='--seed 7'
+crash: .venv/tested ## kill it everywhere, into build/crash-*.json: make crash, SIZE=full (hours), ARGS='--seed 7'
 	$(PY) -m tests.crash --size $(SIZE) $(ARGS)
 
 bench: .venv/tested ## the figures of tests/bench

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from sqlite3 import OperationalError
 
 from channels.cards.access import denied_card
@@ -234,7 +235,14 @@ class Dispatch:
             request_id=context.ids.new("access") if asks else "",
             excerpt=self._excerpt_of(message) if asks else "",
             draw_quota=self._draw_quota,
+            max_running=preferences.max_running,
+            draw_crowded=partial(self._draw_crowded, turn_id),
         )
+
+    def _draw_crowded(self, turn_id: TurnId, ahead: int) -> Drawing:
+        view = View(turn_id, phase=Phase.WAITING, ahead=ahead)
+        card = reply_cards(view, self._context.preferences.language)[0]
+        return Drawing(card.json, card.text)
 
     def _draw_quota(self, short: Short) -> Drawing:
         card = quota_card(self._context.preferences.language, short, self._context.policy.quota.zone)

@@ -46,6 +46,7 @@ WHERE mine.turn_id = :turn_id AND (other.ended_at IS NULL OR other.ended_at >= m
 HAS_TURNS = "SELECT 1 FROM turns WHERE session_id = :session_id LIMIT 1"
 IS_OPEN = "SELECT 1 FROM turns WHERE session_id = :session_id AND state <> 'ended' LIMIT 1"
 SELECT_IDS_OF_SESSION = "SELECT turn_id FROM turns WHERE session_id = :session_id"
+COUNT_BUSY_SESSIONS = "SELECT count(DISTINCT session_id) FROM turns WHERE state IN ('queued', 'entered')"
 IS_BUSY = "SELECT 1 FROM turns WHERE session_id = :session_id AND state IN ('queued', 'entered') LIMIT 1"
 ENTER = """
 UPDATE turns SET state = 'entered', entered_at = :now
@@ -201,6 +202,12 @@ def is_session_open(tx: Tx, session_id: SessionId) -> bool:
 def turns_of_session(tx: Tx, session_id: SessionId) -> list[TurnId]:
     """Every turn that this session ever had."""
     return [TurnId(row[0]) for row in tx.rows(SELECT_IDS_OF_SESSION, {"session_id": session_id})]
+
+
+def count_busy_sessions(tx: Tx) -> int:
+    """How many sessions have a turn that runs or waits."""
+    row = tx.row(COUNT_BUSY_SESSIONS)
+    return int(row[0]) if row else 0
 
 
 def enter_turn(tx: Tx, turn_id: TurnId, start_epoch: StartEpoch, epoch: OwnerEpoch, now: int) -> bool:

@@ -26,8 +26,8 @@ TOLD_EVERY = 500  # cases
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much. `k1`: "sample", "once" or "everywhere"; `extra`: the sample's points, or the transactions (by what they
-    wrote) that are taken beside all statements and calls; `k2`, `k3`: numbers of kills."""
+    """How much. `k1`: "sample", "once" or "everywhere"; `extra`: the sample's points; the transactions (by what they
+    wrote) that are taken beside all statements and calls; or how many kills everywhere. `k2`, `k3`: numbers of them."""
 
     k1: str
     extra: int
@@ -39,7 +39,8 @@ class Size:
 SIZES = {
     "small": Size("sample", 30, 6, 8, ("first message", "stop")),
     "ci": Size("once", 60, 40, 40),
-    "full": Size("everywhere", 0, 2_000, 300),
+    "full": Size("everywhere", 2_500, 2_000, 300),
+    "all": Size("everywhere", 1_000_000, 2_000, 300),
 }
 
 
@@ -101,24 +102,37 @@ class Campaign:
         others = [point for point in self.places if point not in needed]
         extra = set(self.random.sample(others, min(len(others), self.size.extra)))
         left = {point: places for point, places in self.places.items() if point in needed or point in extra}
-        done: list[Result] = []
-        for turn in range(TRIES):
-            chosen = [self.random.choice(places) for point, places in left.items() if turn == 0 or point in needed]
-            self.random.shuffle(chosen)
-            results = await self._kill_at(chosen)
-            done += results
-            killed = {point for result in results for point in result.died_at}
-            left = {point: places for point, places in left.items() if point not in killed}
-        self.say(f"K1: {len(done)} cases, {len(left)} points not reached again")
+        chosen = [self.random.choice(places) for places in left.values()]
+        self.random.shuffle(chosen)
+        done = await self._kill_at(chosen)
+        missed = needed - {point for result in done for point in result.died_at}
+        done += await self._kill_the_rest(missed)
+        missed -= {point for result in done for point in result.died_at}
+        self.say(f"K1: {len(done)} cases, {len(missed & set(self.places))} points not reached again")
         return done
 
     async def kill_everywhere(self) -> list[Result]:
-        """K1 in full: every transaction and call of every workload, every statement of it once."""
-        chosen = list(self._everywhere())
+        """K1 in full: every point once, then transactions, calls and statements of every workload as the size allows;
+        what was not reached is tried again in other places."""
+        once = [self.random.choice(places) for places in self.places.values()]
+        taken = frozenset(once)
+        others = [place for place in self._everywhere() if place not in taken]
+        self.random.shuffle(others)
+        chosen = once + others[: max(0, self.size.extra - len(once))]
         self.random.shuffle(chosen)
         results = await self._kill_at(chosen)
-        self.say(f"K1: {len(results)} cases")
-        return results
+        killed = {point for result in results for point in result.died_at}
+        self.say(f"K1: {len(results)} cases of {len(once) + len(others)}")
+        return results + await self._kill_the_rest(all_points() - killed)
+
+    async def _kill_the_rest(self, points: Iterable[str]) -> list[Result]:
+        left, done = {point: self.places[point] for point in sorted(points) if point in self.places}, list[Result]()
+        for _ in range(TRIES):
+            results = await self._kill_at([self.random.choice(places) for places in left.values()])
+            killed = {point for result in results for point in result.died_at}
+            left = {point: places for point, places in left.items() if point not in killed}
+            done += results
+        return done
 
     async def kill_twice(self, count: int) -> list[Result]:
         """K2: a second kill while the first one is recovered from."""

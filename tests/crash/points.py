@@ -89,6 +89,8 @@ def _constants() -> Iterator[tuple[str, str]]:
         module = importlib.import_module(module_name.removesuffix(".__init__"))
         for name in names:
             value = getattr(module, name)
+            if name.startswith("_"):
+                continue  # a part of several statements
             if isinstance(value, str) and first_word(value) in VERBS and " " in value.strip():
                 yield f"{path.stem}.{name}", value
 

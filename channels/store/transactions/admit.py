@@ -33,6 +33,7 @@ from channels.store.tx import Tx
 CLAIM_WAIT_MS = 30_000  # after this an unknown reply closes its claim as a chat route
 FIRST_SEQUENCES = 1_000  # the block that the live lane of a new card may use
 UUIDS_PER_ADMISSION = 4
+PLACES_AT_MOST = 500  # of those who wait for a place, so many are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Admission:
     request_id: str = ""  # for an access request, should this be the first message of a stranger
     excerpt: str = ""
     draw_quota: Callable[[Short], Drawing] | None = None  # the refusal of a person whose quota is used up
+    max_running: int = 0  # so many turns run at once
+    draw_crowded: Callable[[int], Drawing] | None = None  # the first card where so many get a place before this turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,12 +333,21 @@ def _admit(
     snapshots.insert_snapshot(tx, snapshot, now)
     snapshots.insert_card(tx, turn_id, 0, "card", uuids[2], 0)
     build = intents.TurnIntents(turn_id, envelope.chat_id, envelope.message_id)
-    drawing = admission.waiting if busy else admission.thinking
+    drawing = admission.waiting if busy else _first_card(tx, admission, epoch)
     effects = [build.typing(uuids[0]), *build.card(0, drawing, (uuids[1], uuids[2]), final=False)]
     outbox.add_intents(tx, effects, now)
     inbox.set_queued(tx, envelope.message_id, turn_id, "continue" if route else "start")
     lanes = (intents.turn_lane(turn_id), intents.reaction_lane(turn_id))
     return Decided("continue" if route else "start", turn_id, lanes)
+
+
+def _first_card(tx: Tx, admission: Admission, epoch: OwnerEpoch) -> Drawing:
+    """Thinking; or, where all places are taken, how many others get one before this turn."""
+    if admission.draw_crowded is None or turns.count_busy_sessions(tx) <= admission.max_running:
+        return admission.thinking
+    order = [turn.turn_id for turn in turns.runnable_turns(tx, epoch, PLACES_AT_MOST)]
+    ahead = order.index(admission.turn_id) if admission.turn_id in order else len(order)
+    return admission.draw_crowded(ahead)
 
 
 def answer_command(

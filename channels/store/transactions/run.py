@@ -20,6 +20,7 @@ from channels.store.tx import ConstraintFailed, Tx
 TOLD = frozenset({"completed", "max_tokens", "failed"})  # outcomes that a long turn tells its person about
 ASKED = frozenset({"message", "continue"})  # causes that a person brought about
 LOST = frozenset({"revoked", "expired"})  # why somebody is outside who was let in before
+CROWDED_MS = 1_000  # who waited for longer may have been told that others come first
 HISTORY_LIMIT = 200  # messages handed to the agent at most; it cuts further to its own budget
 
 
@@ -122,7 +123,8 @@ def enter_turn(
     body |= {"files": list(files)} if files else {}
     sessions.append(tx, lease.session_id, "user/message", lease.turn_id, body, now)
     turn = turns.find_turn(tx, lease.turn_id)
-    waited = turns.has_waited(tx, lease.turn_id) or (turn is not None and turn.cause == "continue")
+    late = turn is not None and (turn.cause == "continue" or now - turn.queued_at > CROWDED_MS)
+    waited = late or turns.has_waited(tx, lease.turn_id)
     return Entered(lease, snapshot, session, history, waited, _open_cards(tx, lease.turn_id))
 
 

@@ -1,8 +1,12 @@
 """Too many at once: a clear answer for people, silence between bots, and nobody who waits for all of another's."""
 
+from typing import Any
+
 import pytest
 
 from channels.emulator.accounts import GROUP
+from channels.rules.turn import Phase
+from tests.integration import cards_seen
 from tests.integration.cards_seen import WORDS
 from tests.integration.conftest import OpenHouse
 from tests.integration.conversations.conftest import read, verdict
@@ -49,6 +53,33 @@ async def test_a_person_with_many_conversations_does_not_hold_up_another(open_ho
     order = [row[0] for row in await house.rows("SELECT cause_id FROM turns ORDER BY entered_at, seq")]
     assert order.index(one) == 1, "Bob comes next, not ninth"
     assert [each for each in order if each in many] == many
+
+
+async def test_a_card_says_how_many_come_first(open_house: OpenHouse) -> None:
+    """All places at the agent are taken: it does not think yet."""
+    house = await open_house(agents=PACED, turns={"max_running": 1, "drain_s": 0.0})
+    blocking = house.say("work 60 seconds")
+    await house.held("SELECT state FROM turns", "entered")
+    waiting = [house.say(f"question {number}", "Bob") for number in range(3)]
+    for message_id in waiting:
+        await house.shown(message_id)
+    told = [card_of(house, message_id) for message_id in waiting]
+    assert [cards_seen.phase(card) for card in told] == [Phase.WAITING] * 3
+    assert WORDS.queued in cards_seen.words(told[0])
+    for count in (1, 2):
+        assert WORDS.queued_at_agent.format(count=count) in cards_seen.words(told[count])
+    house.advance(5)
+    await house.ask("/stop")
+    await house.answered(blocking)
+    for message_id in waiting:
+        await house.answered(message_id)
+        house.assert_answered_once(message_id)
+    shown = [cards_seen.phase(state.card) for state in house.states(house.replies(waiting[0])[0].message_id)]
+    assert shown[:2] == [Phase.WAITING, Phase.THINKING]
+
+
+def card_of(house: House, message_id: str) -> dict[str, Any]:
+    return house.card(house.replies(message_id)[0].message_id)
 
 
 class TestBots:
