@@ -9,6 +9,7 @@ import aiohttp
 from channels.agents.configured import presets_from
 from channels.agents.protocol import Agent
 from channels.agents.registry import build_agents
+from channels.app.ledger_parts import LedgerParts, make_ledger
 from channels.app.owning import Owned
 from channels.clock import Clock, FlooredClock, Ids, Rng, SystemClock, SystemIds, SystemRng
 from channels.config import Settings, find_time_zone, resolve_address, resolve_secret
@@ -91,6 +92,7 @@ class Parts:
     desk: AccessDesk
     sessions: SessionDesk
     launching: Launching
+    ledger: LedgerParts
     standing: Standing
     connected: asyncio.Event  # set by the first connection that stands
 
@@ -204,6 +206,7 @@ def assemble(
         desk=faces.desk,
         sessions=faces.sessions,
         launching=Launching(context, faces.desk, delivery.kick),
+        ledger=faces.ledger,
         standing=standing,
         connected=connected,
     )
@@ -215,6 +218,7 @@ class _Faces:
 
     desk: AccessDesk
     sessions: SessionDesk
+    ledger: LedgerParts
     approvals: Approvals
     clicks: Clicks
     commands: Commands
@@ -241,7 +245,7 @@ def _faces(
         AccessCommands(context, desk),
         archive,
     )
-    return _Faces(desk, sessions, approvals, clicks, commands)
+    return _Faces(desk, sessions, make_ledger(context, sessions), approvals, clicks, commands)
 
 
 def _noting(liveness: Liveness, connected: asyncio.Event) -> Callable[[ConnectionHealth], None]:

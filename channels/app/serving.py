@@ -109,6 +109,7 @@ class Service:
         await parts.delivery.stop(DELIVERY_LIMIT_S)
         alive_ms = parts.liveness.alive_ms()  # what comes from here on is not acked
         await parts.connection.stop()
+        parts.ledger.settling.close()
         await self._cancel_loops()
         try:
             await parts.context.database.run(beat_last, parts.context.now(), alive_ms)
@@ -192,7 +193,8 @@ class Service:
             "anchor": self._anchor.run(),
             "sweep": keep_sweeping(parts.context),
             "retiring": keep_retiring(parts.context, parts.liveness),
-            "leaving": keep_leaving(parts.context),
+            "settling": parts.ledger.settling.run(),
+            "leaving": keep_leaving(parts.context, parts.ledger.cycles),
         }
         for name, loop in loops.items():
             self._tasks[name] = asyncio.create_task(loop, name=name)

@@ -1,7 +1,7 @@
 """What every loop is given: the file, the wire, the ports, and who we are."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from channels.agents.protocol import Agent
@@ -13,6 +13,10 @@ from channels.rules.pace import FRAME_GAPS_MS
 from channels.rules.routing import Policy
 from channels.service.signals import Signal
 from channels.store.database import Database
+from channels.store.transactions.settlement import Acked
+from channels.store.transactions.settlement_facts import Refused
+
+TurnEnded = Callable[[str, Acked | Refused | None], None]  # the agent's name, and what became of its settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Context:
     missed: Signal = field(default_factory=Signal)
     access: Signal = field(default_factory=Signal)
     leaving: Signal = field(default_factory=Signal)
+    settling: Signal = field(default_factory=Signal)
+    turn_ended: TurnEnded = field(default=lambda agent, settlement: None)  # told of every end that is committed
     left: set[SessionId] = field(default_factory=set)  # conversations went on without these sessions
     permissions: Signal = field(default_factory=Signal)
 

@@ -97,6 +97,7 @@ class Repair:
         done = await context.database.run(repair_turn, turn, finish, context.epoch, context.now())
         if done is not None:
             self._delivery.kick(done.lanes)
+            context.turn_ended(wreck.agent, done.settlement)
             context.turns.ring()
             log.info(TURN_ENDED, turn_id=turn.turn_id, session_id=turn.session_id, outcome=done.outcome, repaired=True)
 

@@ -79,6 +79,7 @@ class Stopping:
                 self._kick(lanes)
                 self.tell_running(turn_id)  # it may be in preparation
                 self._context.turns.ring()
+                self._context.settling.ring()
             case StopCommitted():
                 self.tell_running(turn_id)
             case NothingToStop():

@@ -157,6 +157,7 @@ class TurnRun:
         log.info(TURN_FENCED if done is None else TURN_ENDED, turn_id=self._lease.turn_id, outcome="stopped")
         if done is not None:
             self._delivery.kick(done.lanes)
+            context.turn_ended("", done.settlement)
         else:
             await self.end_orphan()
 
@@ -363,6 +364,7 @@ class TurnRun:
             log.warning(TURN_FENCED, turn_id=self._lease.turn_id)
             return
         self._delivery.kick(done.lanes)
+        context.turn_ended(view.agent, done.settlement)
         context.permissions.ring()
         log.info(
             TURN_ENDED,

@@ -21,7 +21,7 @@ class NotApplicable:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """Somebody writes it: the scheduler and the life cycles come with `service/settling`."""
+    """Somebody writes it."""
 
     by: str
 
@@ -33,7 +33,13 @@ def shown(*by: str) -> Shown:
     return Shown(by)
 
 
-SCHEDULER = Owed("service/settling")
+SCHEDULER, SERVED = "tests/integration/settling/test_scheduler.py::", "tests/integration/settling/test_served.py::"
+
+
+def scheduled(*by: str) -> Shown:
+    """By tests of the scheduler."""
+    return Shown(tuple(SCHEDULER + one for one in by))
+
 
 SENTENCES: dict[str, tuple[str, Proof]] = {
     # §2, where they are kept
@@ -169,12 +175,24 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
     # §5, the client's schedule
     "5.0": ("only the settlement is replayed", shown("test_nothing_is_replayed_but_the_settlement")),
     "5.1": ("no local end after the acknowledgement", shown("test_only_the_core_ends_what_was_acknowledged")),
-    "5.1s": ("… and the scheduler only passes on what the core has recorded", SCHEDULER),
+    "5.1s": ("… and the scheduler only passes on what the core has recorded", scheduled("TestNoEndOfItsOwn")),
     "5.2": ("the last automatic attempt sits on the deadline", shown("test_the_last_attempt_sits_on_the_deadline")),
-    "5.2s": ("… and the scheduler's timer does", SCHEDULER),
-    "5.3": ("past it and unconfirmable: visible as unconfirmed, no timer, until the next real moment", SCHEDULER),
+    "5.2s": ("… and the scheduler's timer does", scheduled("TestTheLastTry")),
+    "5.3": (
+        "past it and unconfirmable: visible as unconfirmed, no timer, until the next real moment",
+        scheduled("TestUnconfirmed"),
+    ),
     "5.4": ("validity and write are one serial step", shown("test_permission_is_asked_inside_the_write")),
-    "5.4s": ("background waits within bounds, foreground never loses its turn to background", SCHEDULER),
+    "5.4s": (
+        "background waits within bounds, foreground never loses its turn to background",
+        Shown(
+            (
+                f"{SCHEDULER}TestPermission",
+                f"{SCHEDULER}TestBounded",
+                f"{SERVED}test_a_burst_of_settlements_does_not_delay_an_ack",
+            )
+        ),
+    ),
     "5.5": (
         "a stop is exact and per session, by one hashing rule; the user's pause alone is for all",
         shown(
@@ -183,31 +201,49 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
             "test_the_row_shows_the_hash_that_a_stop_would_have",
         ),
     ),
-    "5.5s": ("an unconfirmed stop holds back only the session that it names", SCHEDULER),
+    "5.5s": ("an unconfirmed stop holds back only the session that it names", scheduled("TestStops")),
     "5.6": (
         "a dead lock holder keeps writers out for five minutes",
         NotApplicable("the kernel frees our lock with the process that held it (test_opening has that)"),
     ),
     # §6, recovery end to end
-    "6.1": ("in-process agents: the service being ready drives recovery", SCHEDULER),
+    "6.1": (
+        "in-process agents: the service being ready drives recovery",
+        scheduled("test_what_waits_in_the_file_settles_when_the_service_is_ready", "TestAnotherProcess"),
+    ),
     "6.2": (
         "unknown, truncated or missing truth refuses",
         shown("test_what_the_host_does_not_know_is_refused", "test_a_guard_that_fails_settles_nothing"),
     ),
-    "6.2s": ("… and archive truth is read whole, or counts as unknown", SCHEDULER),
+    "6.2s": ("… and archive truth is read whole, or counts as unknown", scheduled("TestArchiveTruth")),
     "6.3": ("archive and delete stop by key", shown("test_an_archived_or_deleted_session_is_stopped_by_key")),
     "6.4": (
         "a confirmed stop converges by itself after a busy lock, within bounds, else visibly unconfirmed",
-        SCHEDULER,
+        scheduled("test_it_converges_without_anybodys_turn", "TestStops"),
     ),
     "6.5": ("disposing keeps the durable rows", shown("test_leaving_keeps_the_durable_rows")),
     "6.6": (
         "external agents: only a session boundary stops, and exactly the old id",
         shown("test_a_session_boundary_stops_the_old_id_exactly"),
     ),
-    "6.6s": ("… driven by /new and by a change of agent", SCHEDULER),
-    "6.7": ("shutdown and unload stop this process only", SCHEDULER),
-    "6.8": ("a failed recovery is retried within limits; exact stops at most 3 times in 30 s", SCHEDULER),
+    "6.6s": (
+        "… driven by /new and by a change of agent",
+        Shown(
+            (
+                f"{SERVED}test_new_stops_exactly_the_old_session_of_an_outside_agent",
+                f"{SERVED}test_new_stops_nothing_of_an_inside_agent",
+                f"{SCHEDULER}test_the_boundary_of_a_session_stops_exactly_the_old_id",
+            )
+        ),
+    ),
+    "6.7": (
+        "shutdown and unload stop this process only",
+        Shown((f"{SCHEDULER}TestAnotherProcess", f"{SERVED}test_a_clean_stop_leaves_what_waits_to_the_next_boot")),
+    ),
+    "6.8": (
+        "a failed recovery is retried within limits; exact stops at most 3 times in 30 s",
+        scheduled("test_a_recovery_that_fails_is_tried_again", "test_three_submissions_in_thirty_seconds_then_visible"),
+    ),
     "6.9": (
         "the platform's own plug-in hooks",
         NotApplicable("there is no plug-in host here; the life cycles are those of the service and its agents"),

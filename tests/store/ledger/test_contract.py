@@ -19,7 +19,8 @@ def written_in(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            inner = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")]
+            functions = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+            inner = [each for each in functions if each.name.startswith("test_")]
             found |= {each.name: ast.get_docstring(each) or "" for each in inner}
             if inner:
                 found[node.name] = " ".join(ast.get_docstring(each) or "" for each in inner)

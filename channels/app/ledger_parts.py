@@ -1,0 +1,23 @@
+"""The ledger's parts of one boot: the settlement scheduler, the life cycles that it hears of, and the desks."""
+
+from dataclasses import dataclass
+
+from channels.service.context import Context
+from channels.service.life_cycles import LifeCycles
+from channels.service.session_desk import SessionDesk
+from channels.service.settling import Settling
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerParts:
+    settling: Settling
+    cycles: LifeCycles
+
+
+def make_ledger(context: Context, sessions: SessionDesk) -> LedgerParts:
+    """Wire them: ends of turns and sessions that are put away are told to the scheduler."""
+    settling = Settling(context)
+    cycles = LifeCycles(context, settling)
+    sessions.tell_over = cycles.put_away
+    context.turn_ended = lambda agent, settlement: cycles.of(agent).turn_ended(settlement)
+    return LedgerParts(settling, cycles)
