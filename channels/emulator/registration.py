@@ -18,9 +18,9 @@ def register(services: Services, request: Request) -> Json:
             state.begin(secrets.token_hex(16))
             return {
                 "device_code": state.device_code,
-                "verification_uri": "http://127.0.0.1/page/launcher",
-                "verification_uri_complete": f"http://127.0.0.1/page/launcher?ticket={state.device_code[:8]}",
-                "user_code": state.device_code[:8],
+                "verification_uri": f"{state.address}/page/launcher",
+                "verification_uri_complete": f"{state.address}/page/launcher?ticket={state.ticket}",
+                "user_code": state.ticket,
                 "interval": state.interval_s,
                 "expires_in": state.expires_s,
             }

@@ -12,6 +12,7 @@ from channels.emulator.control import Control
 from channels.emulator.deliveries import Deliveries
 from channels.emulator.faults import Faults
 from channels.emulator.gateway import Gateway, Services
+from channels.emulator.launcher import Launcher
 from channels.emulator.ledger import Ledger
 from channels.emulator.limits import Limits, Tokens
 from channels.emulator.posting import Posting
@@ -57,6 +58,7 @@ class Emulator:
         await site.start()
         self.sockets.port = self._runner.addresses[0][1]
         self.url = f"http://127.0.0.1:{self.sockets.port}"
+        self.world.registration.address = self.url
         self.clock.start()
         return self.url
 
@@ -95,6 +97,7 @@ class Emulator:
         for module in (api_messages, api_cards, api_tenant, registration):
             self._gateway.add_routes(app, module.OPERATIONS)
         Control(self.world, self.faults, self.tokens, self.sockets, self.deliveries).add_routes(app)
+        Launcher(self.world).add_routes(app)
         self._gateway.add_unknown(app)
         self._add_page(app)
 

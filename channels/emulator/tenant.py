@@ -40,9 +40,15 @@ class AppRegistration:
     expires_s: int = 600
     open_id: str = "ou_alice"
     brand: str = "feishu"
+    address: str = "http://127.0.0.1"  # where the page is on which the person decides
 
     def begin(self, device_code: str) -> None:
         self.device_code = device_code
+
+    @property
+    def ticket(self) -> str:
+        """What the code that is scanned carries."""
+        return self.device_code[:8]
 
 
 class Tenant:

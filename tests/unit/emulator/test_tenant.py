@@ -61,6 +61,21 @@ async def test_unknown_path_is_recorded(emulator: Emulator, bot: Bot) -> None:
     assert [each.path for each in emulator.ledger.calls("unknown")] == ["/open-apis/im/v9/nothing"]
 
 
+async def test_a_person_decides_on_the_page_behind_the_code(emulator: Emulator, bot: Bot) -> None:
+    async with bot.session.post("/oauth/v1/app/registration", data={"action": "begin"}) as response:
+        link = (await response.json())["verification_uri_complete"]
+    assert link.startswith(f"{emulator.url}/page/launcher?ticket=")
+    for address, status in ((link, 200), (link + "x", 404), (link.partition("?")[0], 404)):
+        async with bot.session.get(address) as response:
+            assert response.status == status
+    async with bot.session.post(link, data={"decision": "granted"}) as response:
+        assert response.status == 404
+    assert emulator.world.registration.decision == "pending"
+    async with bot.session.post(link, data={"decision": "denied"}) as response:
+        assert "Refused" in await response.text()
+    assert emulator.world.registration.decision == "denied"
+
+
 async def test_registration_follows_the_decision(emulator: Emulator, bot: Bot) -> None:
     async def post(**form: str) -> dict[str, Any]:
         async with bot.session.post("/oauth/v1/app/registration", data=form) as response:
