@@ -99,7 +99,7 @@ class Cases:
         if self.keep is None:
             return ""
         target = self.keep / f"case-{self.count}"
-        shutil.copytree(folder, target, ignore=shutil.ignore_patterns("line", "copy.db*"), dirs_exist_ok=True)
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns("line", "copy.db*", "*.sock"), dirs_exist_ok=True)
         (target / "world.txt").write_text("\n".join(describe(stage)))
         (target / "violations.json").write_text(json.dumps([[each.rule, each.text] for each in stage.violations]))
         return str(target)

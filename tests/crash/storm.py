@@ -99,7 +99,7 @@ async def rage(parent: WarmParent, kills: int, seed: int, keep: Path | None = No
             result = _measure(stage, samples, time.monotonic() - started)
             result = replace(result, violations=(*check(stage), *_outgrown(result)))
             if result.violations and keep is not None:
-                shutil.copytree(folder, keep / f"storm-{seed}", ignore=shutil.ignore_patterns("line"))
+                shutil.copytree(folder, keep / f"storm-{seed}", ignore=shutil.ignore_patterns("line", "*.sock"))
             return result
     finally:
         shutil.rmtree(folder, ignore_errors=True)
