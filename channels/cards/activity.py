@@ -20,7 +20,7 @@ PLAN_BYTES = 1_200
 TOOL_MARKS = {
     ToolStatus.PENDING: "◌",
     ToolStatus.RUNNING: "▸",
-    ToolStatus.ASKING: "⏸",
+    ToolStatus.ASKING: "◐",
     ToolStatus.DENIED: "⊘",
     ToolStatus.DONE: "✓",
     ToolStatus.FAILED: "✗",

@@ -16,7 +16,7 @@ from channels.cards.units import code_unit
 from channels.rules.permission import PermissionOption, PermissionQuestion
 
 ARGUMENT_BYTES, DIFF_BYTES = 4_000, 10_000
-ARGUMENT_LINES, DIFF_LINES = 40, 120
+ARGUMENT_LINES, DIFF_LINES = 16, 60
 PATHS_SHOWN, PATH_CHARACTERS, TITLE_CHARACTERS, LABEL_CHARACTERS = 6, 160, 240, 40
 SUMMARY_CHARACTERS = 80
 # Characters that turn the direction of what follows, or cannot be seen: with them a command can look like another
@@ -47,7 +47,7 @@ def permission_card(language: str, line: PermissionLine) -> Card:
     elements: list[Element] = [markdown(_lead(words, question), "lead")]
     if paths := _paths(words, question):
         elements.append(small(paths, "paths"))
-    elements += _code(words, question.arguments if _says_more(question) else "", "", ARGUMENT_BYTES, ARGUMENT_LINES)
+    elements += _code(words, question.arguments, "", ARGUMENT_BYTES, ARGUMENT_LINES)
     elements += _code(words, question.diff, "diff", DIFF_BYTES, DIFF_LINES)
     elements.append(markdown(_state(words, line), "state"))
     if pending:
@@ -81,17 +81,17 @@ def _what(question: PermissionQuestion) -> str:
 
 
 def _lead(words: GateTexts, question: PermissionQuestion) -> str:
-    lead = f"**{kind_words(words, question.kind)}**"
-    return f"{lead}\n{literal(what)}" if (what := _what(question)) else lead
+    lead, what = f"**{kind_words(words, question.kind)}**", _what(question)
+    return f"{lead}\n{literal(what)}" if what and not _is_command(question) else lead
 
 
 def _lead_text(words: GateTexts, question: PermissionQuestion) -> str:
     return " · ".join(part for part in (kind_words(words, question.kind), _what(question)) if part)
 
 
-def _says_more(question: PermissionQuestion) -> bool:
-    """Whether the arguments are not just the title once more, whole and on one line."""
-    return question.arguments.strip() != question.title.strip() or len(question.title) > TITLE_CHARACTERS
+def _is_command(question: PermissionQuestion) -> bool:
+    """Whether the title is just the arguments once more: then they stand in the code block alone."""
+    return question.title.strip() == question.arguments.strip()
 
 
 def _paths(words: GateTexts, question: PermissionQuestion) -> str:

@@ -128,7 +128,11 @@ def views(language: str) -> dict[str, View]:
             language,
             Phase.REPLYING,
             answer=half,
-            tools=(TOOLS[0], replace(ASKING, status=ToolStatus.DONE), replace(ASKING, tool_id="t5", diff=LONG_DIFF)),
+            tools=(
+                TOOLS[0],
+                replace(ASKING, status=ToolStatus.DONE),
+                replace(ASKING, tool_id="t5", diff=LONG_DIFF, status=ToolStatus.RUNNING),
+            ),
         ),
         "denied": _view(
             language, Phase.DONE, outcome=Outcome.COMPLETED, tools=(TOOLS[0], replace(ASKING, status=ToolStatus.DENIED))
