@@ -49,6 +49,9 @@ class Door(Protocol):
     signal: Signal
     closed: bool
 
+    async def before_asking(self) -> None:
+        """Wait for what a person has to see first."""
+
     def asking(self, question: PermissionQuestion) -> None:
         """A person is being asked from here on."""
 
@@ -77,6 +80,7 @@ class Permissions:
         judged = await context.database.read(judge, lease, question, policy, access, context.now())
         if not isinstance(judged, Offer):
             return _unasked(question, judged)
+        await door.before_asking()
         token, now = context.ids.new("permit"), context.now()
         due_at = now + context.preferences.decision_time_ms(agent)
         drawing = self._draw_line(PermissionLine(token, agent, judged.question, due_at))

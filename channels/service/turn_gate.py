@@ -12,15 +12,21 @@ from channels.store.transactions.run import Lease
 
 log = get_logger(__name__)
 
+CARD_LIMIT_S, LOOK_AGAIN_S = 5.0, 0.05
+
 Told = Callable[[PermissionQuestion, PermissionAnswer | None], None]
 
 
 class TurnGate:
     """An `agents.protocol.Gate`. `told` hears of each question when a person is asked (no answer yet), and of each
-    answer. After `close` everything is refused at once, also what is being asked."""
+    answer; `is_shown` says whether the turn's own card is there, which comes first. After `close` everything is refused
+    at once, also what is being asked."""
 
-    def __init__(self, permissions: Permissions, lease: Lease, agent: str, told: Told) -> None:
-        self._permissions, self._lease, self._agent, self._told = permissions, lease, agent, told
+    def __init__(
+        self, permissions: Permissions, lease: Lease, agent: str, told: Told, is_shown: Callable[[], bool]
+    ) -> None:
+        self._permissions, self._lease, self._agent = permissions, lease, agent
+        self._told, self._is_shown = told, is_shown
         self._one = asyncio.Lock()  # a person answers one question after another
         self.signal, self.closed = Signal(), False
 
@@ -30,6 +36,13 @@ class TurnGate:
             answer = await self._answer(question)
         self._told(question, answer)
         return answer
+
+    async def before_asking(self) -> None:
+        """A person reads the turn's card before its questions; one that does not come holds up nothing."""
+        for _ in range(int(CARD_LIMIT_S / LOOK_AGAIN_S)):
+            if self.closed or self._is_shown():
+                return
+            await self.signal.wait(LOOK_AGAIN_S)
 
     def asking(self, question: PermissionQuestion) -> None:
         """A person is being asked."""

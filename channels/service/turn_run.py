@@ -194,7 +194,7 @@ class TurnRun:
         self._view = replace(self._view, unread=self._prepared.unread, notes=self._notes(entered.session.agent))
         if entered.waited or self._prepared.unread or self._view.notes:
             live.show(self._view)
-        self._gate = TurnGate(self._permissions, self._lease, agent.name, self._note_permission)
+        self._gate = TurnGate(self._permissions, self._lease, agent.name, self._note_permission, self._is_shown)
         request = self._request(entered)
         self._pump = asyncio.create_task(self._stream(agent, request, live), name=f"agent-{self._lease.turn_id}")
         if self._early is not None:  # a stop that came while the turn was being entered
@@ -239,6 +239,11 @@ class TurnRun:
     def _own(self, agent: str, reference: str) -> str:
         """The session's reference, where the agent that runs is the one that has made it."""
         return reference if self._agent is not None and self._agent.name == agent else ""
+
+    def _is_shown(self) -> bool:
+        """Whether a message shows the main card."""
+        place = self._book.get(self._lease.turn_id, 0)
+        return place is not None and place.message_id is not None
 
     def _note_permission(self, question: PermissionQuestion, answer: PermissionAnswer | None) -> None:
         """A person is being asked (None), or it is known whether the tool may run: the card says so."""

@@ -6,6 +6,9 @@
 | forever | pieces until it is stopped |
 | long | an answer of several cards |
 | fail, raise | ends as failed; raises |
+| ask KIND … | asks for tools of these kinds, one after another |
+| open | opens a session of its own |
+| lost | cannot load the session that it had opened |
 | anything else | says it back |
 
 The record is a file of its own, one JSON line a turn, written with one system call: it outlives a kill, and shares no
@@ -18,10 +21,10 @@ import os
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
-from channels.agents.protocol import TurnRequest
+from channels.agents.protocol import PermissionOption, PermissionQuestion, TurnRequest
 from channels.agents.running import RunningTurns
 from channels.ids import SessionId, TurnId
-from channels.rules.agent_event import AgentEvent, Ended, Outcome, TextDelta, UsageReported
+from channels.rules.agent_event import AgentEvent, Ended, Outcome, SessionOpened, TextDelta, UsageReported
 
 STEP_S = 0.01
 SEEN_STEP_S = 1.1  # of the clock's time: what a person has read is saved once a second
@@ -39,7 +42,13 @@ class RecordingAgent:
 
     def run(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
         self._passes("agent before")
-        line = {"turn_id": turn.turn_id, "session_id": turn.session_id, "text": turn.text, "boot": self._boot}
+        line = {
+            "turn_id": turn.turn_id,
+            "session_id": turn.session_id,
+            "text": turn.text,
+            "boot": self._boot,
+            "reference": turn.reference,
+        }
         descriptor = os.open(self._record, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(descriptor, json.dumps(line).encode() + b"\n")
         os.close(descriptor)
@@ -80,6 +89,23 @@ class RecordingAgent:
                 return
             case "raise":
                 raise RuntimeError("the provider broke")
+            case "ask":
+                for place, kind in enumerate(rest.split()):
+                    yield TextDelta(f"{kind}: {await _ask(turn, str(place), kind)}. ")
+            case "open":
+                yield SessionOpened(f"own-{self._boot}")
+            case "lost" if turn.reference:
+                yield Ended(Outcome.FAILED, "no such session", lost_session=True)
+                return
             case _:
                 yield TextDelta(f"You said: {turn.text}")
         yield Ended(Outcome.COMPLETED)
+
+
+async def _ask(turn: TurnRequest, tool_id: str, kind: str) -> str:
+    options = (PermissionOption("yes", "Yes", "allow_once"), PermissionOption("no", "No", "reject_once"))
+    assert turn.gate is not None
+    answer = await turn.gate.ask(
+        PermissionQuestion(tool_id, f"{kind} notes.md", kind, "notes", "-old\n+new", ("notes.md",), options)
+    )
+    return answer.why

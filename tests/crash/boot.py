@@ -33,6 +33,7 @@ SELECT (SELECT count(*) FROM inbox WHERE terminal_at IS NULL AND state NOT IN ('
      + (SELECT count(*) FROM missed_batches WHERE drawn < version)
      + (SELECT count(*) FROM missed_gaps WHERE closed_at IS NULL)
      + (SELECT count(*) FROM quarantine WHERE left_at IS NULL)
+     + (SELECT count(*) FROM permission_requests WHERE state = 'pending' OR drawn < version)
 """
 # the next moment at which something falls due that is put off
 NEXT_DUE = """
@@ -175,7 +176,7 @@ class Boot:
         self._clock.advance(seconds)
         if self._service is not None and self._service.figures.parts is not None:
             context = self._service.parts.context
-            for signal in (context.inbox, context.turns, context.outbox, context.missed):
+            for signal in (context.inbox, context.turns, context.outbox, context.missed, context.permissions):
                 signal.ring()
 
 

@@ -125,7 +125,9 @@ def _asked_twice(evidence: Evidence) -> Iterator[Violation]:
     """By the provider's record alone: the same words of one message."""
     texts = [said.text for said in evidence.stage.said.values()]
     for text in dict.fromkeys(texts):
-        count = sum(line["text"].strip() == text for line in evidence.provider)
+        # a person may have the same asked again in a fresh session of the agent
+        sessions = Counter(line["reference"] for line in evidence.provider if line["text"].strip() == text)
+        count = max(sessions.values(), default=0)
         if count > texts.count(text):
             yield Violation("S2", f"{text!r} reached the agent {count} times")
 
@@ -178,6 +180,9 @@ def unfinished(evidence: Evidence) -> Iterator[Violation]:
         states = evidence.states(message)
         if states and cards_seen.is_running(states[-1].card) and _reachable(evidence, message.chat_id):
             yield Violation("S3", f"the card {message.message_id} still runs: {cards_seen.title(states[-1].card)!r}")
+        asks = [part for part in cards_seen.parts(states[-1].card) if _permits(part)] if states else []
+        if asks and _reachable(evidence, message.chat_id):
+            yield Violation("S3", f"the card {message.message_id} still asks for a decision")
         pressed = [click.at_ms for click in evidence.stage.clicks if click.message_id == message.message_id]
         ended_ms: int | None = None
         for state in states:
@@ -298,6 +303,11 @@ def broken(evidence: Evidence) -> Iterator[Violation]:
     """What the file shows by itself: the same questions that `channels doctor --invariants` asks."""
     for found in evidence.look():
         yield Violation(found.name.partition("_")[0], f"{found.name}: {found.subject} {found.text}")
+
+
+def _permits(part: dict[str, Any]) -> bool:
+    """Whether this is a button that decides about a tool."""
+    return any(each.get("value", {}).get("do") == "permit" for each in part.get("behaviors", ()))
 
 
 def _content(call: Call) -> str:

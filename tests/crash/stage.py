@@ -33,6 +33,12 @@ ENDS_AT_MOST = 20  # boots that may end without having been killed, before the c
 PATIENT: dict[str, Any] = {"grace_s": 86_400.0}  # time that is let pass at once is no silence of the socket
 HASTE: dict[str, dict[str, Any]] = {"cards": {"frame_gaps_ms": [0, 20, 20, 20]}}
 RECEIVED = "im.message.receive_v1"
+Wanted = Callable[[dict[str, Any]], bool]
+
+
+def any_value(_value: dict[str, Any]) -> bool:
+    """Any button will do."""
+    return True
 
 
 class Expect(Enum):
@@ -364,21 +370,23 @@ class Stage:
     async def answered(self, message_id: str) -> None:
         await self.until(lambda: self.has_ended(message_id))
 
-    def button(self, message_id: str, action: str) -> tuple[str, dict[str, Any]] | None:
+    def button(self, message_id: str, action: str, where: Wanted = any_value) -> tuple[str, dict[str, Any]] | None:
         """A button of this action on a card that answers the message: (the card's message id, its value)."""
-        return self._button_on(self.replies(message_id), action)
+        return self._button_on(self.replies(message_id), action, where)
 
     def button_in_chat(self, chat_id: str, action: str) -> tuple[str, dict[str, Any]] | None:
         """The same on a card that stands in a chat by itself."""
         ours = [each for each in self.world.timeline.in_chat(chat_id) if each.by_bot and not each.recalled]
         return self._button_on(ours, action)
 
-    def _button_on(self, messages: Iterable[Message], action: str) -> tuple[str, dict[str, Any]] | None:
+    def _button_on(
+        self, messages: Iterable[Message], action: str, where: Wanted = any_value
+    ) -> tuple[str, dict[str, Any]] | None:
         for message in messages:
             states = self.ledger.card_states(message.message_id)
             for part in cards_seen.parts(states[-1].card) if states else ():
                 for behaviour in part.get("behaviors", ()):
-                    if behaviour.get("value", {}).get("do") == action:
+                    if behaviour.get("value", {}).get("do") == action and where(behaviour["value"]):
                         return message.message_id, dict(behaviour["value"])
         return None
 
@@ -393,15 +401,29 @@ class Stage:
 
     async def press(self, message_id: str, action: str, user: str = "Alice") -> bool:
         """Press a button as soon as it is there and its press is taken; False when the answer ends without it."""
+        return await self.press_value(message_id, action, user) is not None
+
+    async def press_value(
+        self, message_id: str, action: str, user: str = "Alice", where: Wanted = any_value
+    ) -> dict[str, Any] | None:
+        """The same for a button whose value is as wanted; what it carried, None when the answer ends without it."""
         while True:
-            await self.until(lambda: self.button(message_id, action) or self.has_ended(message_id))
-            found = self.button(message_id, action)
+            await self.until(lambda: self.button(message_id, action, where) or self.has_ended(message_id))
+            found = self.button(message_id, action, where)
             if found is None:
-                return False
+                return None
             await self.ready()
             self.clicks.append(Click(self.now_ms(), *found))
             if await self._click(user, *found):
-                return True
+                return found[1]
+
+    async def press_again(self, message_id: str, value: dict[str, Any], user: str = "Alice") -> None:
+        """Send a value that is on no card any more, from the last card that answers the message, until it is taken."""
+        card = self.replies(message_id)[-1].message_id
+        while True:
+            await self.ready()
+            if await self._click(user, card, value):
+                return
 
     async def press_on(self, card: Message, action: str, user: str = "Alice") -> bool:
         """Press a button of this card until the press is taken; False when it has no such button."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from channels.emulator.accounts import GROUP, PLAIN
-from tests.crash import absences, kinds, launches, permits
+from tests.crash import absences, kinds, launches, permissions, permits
 from tests.crash.stage import Expect, Stage, Violation
 
 SETTINGS = "cardkit.card.settings"
@@ -323,6 +323,9 @@ WORKLOADS = {
         Workload("new places", kinds.new_places),
         Workload("sessions", kinds.sessions, sections={"topics": {"private": "chat", "group": "topic"}}),
         Workload("put away", kinds.put_away, sections={"topics": {"private": "chat", "group": "topic"}}),
+        Workload("tools that ask", permissions.asked, sections={"access": {"admins": ["u_alice"]}}),
+        Workload("the right to change code", permissions.rights, sections={"access": {"admins": ["u_alice"]}}),
+        Workload("a lost session of the agent", permissions.lost_session),
         Workload(
             "access on approval", permits.approval, sections={"access": {"mode": "approval", "admins": ["u_alice"]}}
         ),

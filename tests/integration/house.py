@@ -29,6 +29,7 @@ OPEN_ROWS = """
 SELECT (SELECT count(*) FROM inbox WHERE terminal_at IS NULL) + (SELECT count(*) FROM outbox WHERE state = 'pending')
      + (SELECT count(*) FROM turns WHERE state <> 'ended') + (SELECT count(*) FROM inflight)
      + (SELECT count(*) FROM establishing WHERE state = 'open')
+     + (SELECT count(*) FROM permission_requests WHERE drawn < version)
 """
 # how long until the next intent is due, where every open row waits for one of a turn that has ended
 PUT_OFF = """
@@ -128,7 +129,7 @@ class House:
         self.emulator.advance(seconds)
         if self.service is not None:
             context = self._context
-            for signal in (context.inbox, context.turns, context.outbox):
+            for signal in (context.inbox, context.turns, context.outbox, context.permissions):
                 signal.ring()
 
     # Facts

@@ -127,7 +127,7 @@ def press_permission(
     outcome = _press(tx, request, choice, actor, access_policy, now)
     said = outcome.why if isinstance(outcome, NotPressed) else outcome.request.state
     inbox.record_event(tx, event_id, "card_clicked", card, f"permission:{said}", now)
-    if request is not None and said != "not_yours" and card:
+    if request is not None and said not in ("not_yours", "unknown") and card:
         permission_requests.set_message(tx, token, card)
         if isinstance(outcome, NotPressed):
             permission_requests.draw_again(tx, token)
@@ -207,10 +207,12 @@ def _press(
     tx: Tx, request: PermissionRequest | None, choice: int, actor: Actor, access_policy: AccessPolicy, now: int
 ) -> Pressed | NotPressed:
     turn = turns.find_turn(tx, request.turn_id) if request is not None else None
-    if request is None or turn is None or not 0 <= choice < len(request.question.options):
+    if request is None or turn is None:
         return NotPressed("unknown")
     if turn.sender_user_id not in actor.ids and not is_admin(tx, actor, access_policy, now):
         return NotPressed("not_yours", request)
+    if not 0 <= choice < len(request.question.options):
+        return NotPressed("unknown")
     if request.state == "pending" and not _waits(turn, request):
         permission_requests.decide(tx, request.token, "ended", "turn", None, SERVICE, now)
     elif request.state == "pending" and request.due_at <= now:

@@ -3,6 +3,7 @@
 import pytest
 
 from channels.cards.texts import texts
+from channels.emulator.messages import Message
 from tests.integration import cards_seen
 from tests.integration.access import gate as requests
 from tests.integration.conftest import OpenHouse
@@ -57,6 +58,14 @@ def request_cards(house: House, heading: str) -> list[str]:
     return [each.message_id for each in said if house.states(each.message_id) and title(house, each) == heading]
 
 
+async def own_card(house: House, message_id: str) -> Message:
+    """What the person who asked is told, below the card of the turn."""
+    card = house.replies(message_id)[0].message_id
+    await house.seen(lambda: house.replies(card))
+    (own,) = house.replies(card)
+    return own
+
+
 async def test_nothing_is_changed_and_the_card_offers_to_ask_once(house: House) -> None:
     message_id = house.say("edit execute read delete")
     main = await finished(house, message_id)
@@ -87,10 +96,10 @@ async def test_an_approval_gives_the_right_and_the_next_try_works(house: House) 
         part["text"]["content"] for part in cards_seen.parts(house.card(card.message_id)) if part["tag"] == "button"
     ]
     assert SAID.access_allow_day not in labels
-    own = house.replies(house.replies(message_id)[0].message_id)
-    assert [title(house, each) for each in own] == [WORDS.asked_title]
+    own = await own_card(house, message_id)
+    assert title(house, own) == WORDS.asked_title
     assert await press(house, card, SAID.access_allow, ADMIN) == WORDS.toast_right_given.format(who="Alice")
-    await house.seen(lambda: title(house, own[0]) == WORDS.asked_approved_title)
+    await house.seen(lambda: title(house, own) == WORDS.asked_approved_title)
     await house.seen(lambda: title(house, card) == SAID.access_approved_title)
     assert await ask_for_right(house, message_id) == WORDS.toast_has_right
     again = house.say("edit")
@@ -106,7 +115,7 @@ async def test_a_denial_is_told_and_is_not_asked_again_at_once(house: House) -> 
     await house.seen(lambda: request_cards(house, WORDS.right_title))
     card = house.world.message(request_cards(house, WORDS.right_title)[0])
     await press(house, card, SAID.access_deny, ADMIN)
-    own = house.replies(house.replies(message_id)[0].message_id)[0]
+    own = await own_card(house, message_id)
     await house.seen(lambda: title(house, own) == WORDS.asked_denied_title)
     assert await ask_for_right(house, message_id) == WORDS.toast_right_cooling
     chatting, _ = await house.ask("hello")
@@ -119,7 +128,7 @@ async def test_a_request_that_nobody_decides_expires(house: House) -> None:
     await ask_for_right(house, message_id)
     await house.seen(lambda: request_cards(house, WORDS.right_title))
     house.advance(8 * requests.DAY_S)
-    own = house.replies(house.replies(message_id)[0].message_id)[0]
+    own = await own_card(house, message_id)
     await house.seen(lambda: title(house, own) == WORDS.asked_expired_title)
 
 

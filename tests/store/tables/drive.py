@@ -3,17 +3,40 @@
 import itertools
 from dataclasses import replace
 
-from channels.ids import CardId, ChatId, MessageId, OpenId, ReactionId, SendUuid, SessionId, ThreadId, TurnId, UserId
-from channels.rules.access import AccessPolicy
+from channels.ids import (
+    CardId,
+    ChatId,
+    EventId,
+    MessageId,
+    OpenId,
+    ReactionId,
+    SendUuid,
+    SessionId,
+    ThreadId,
+    TurnId,
+    UserId,
+)
+from channels.rules.access import AccessPolicy, Actor
 from channels.rules.delivery import Attempt
+from channels.rules.gate import Allow, Refuse, ToolPolicy
 from channels.rules.intents import Drawing
 from channels.rules.message import Envelope, Message, Sender
+from channels.rules.permission import PermissionQuestion
 from channels.rules.routing import Policy
 from channels.rules.settlement import Caller
 from channels.store import inbox, settlement_control
 from channels.store.transactions.accept import accept_message
 from channels.store.transactions.admit import Admission, Decided, Held, NotYet, decide_message
 from channels.store.transactions.deliver import Effect, begin_next, record_success
+from channels.store.transactions.permissions import (
+    Asked,
+    NotPressed,
+    Pressed,
+    Registered,
+    TurnOver,
+    press_permission,
+    register,
+)
 from channels.store.transactions.run import Finish, Finished, Lease, enter_turn, finish_turn, uuids_for
 from channels.store.transactions.settle import Spent
 from channels.store.transactions.settlement import Acked, Settled, apply
@@ -23,6 +46,7 @@ from tests.store.tables.conftest import Store
 
 POLICY = Policy(bot_open_id="ou_bot", app_id="cli_app")
 ACCESS = AccessPolicy(mode="approval", admins=frozenset({UserId("u_admin")}))
+ACCESS_OPEN, ASKING = replace(ACCESS, mode="open"), ToolPolicy()
 GUARDED = replace(POLICY, access=ACCESS)
 NUMBERS = itertools.count(1)
 DRAWING = Drawing('{"schema":"2.0"}', "text")
@@ -168,3 +192,24 @@ def come(store: Store, one: Message) -> str:
     decided = store.run(decide_message, row, one, GUARDED, admission, store.epoch, store.now)
     assert isinstance(decided, Decided)
     return decided.verdict
+
+
+def ask(
+    store: Store,
+    turn_id: TurnId,
+    token: str,
+    kind: str = "other",
+    *,
+    policy: ToolPolicy = ASKING,
+    lease: Lease | None = None,
+) -> Registered | Allow | Refuse | TurnOver:
+    """The turn's agent asks for a tool of this kind; nobody has to answer for five minutes."""
+    asked = Asked(token, PermissionQuestion("tool", "title", kind), "demo", DRAWING, uuids(1)[0], store.now + 300_000)
+    return store.run(register, lease or lease_of(store, turn_id), asked, policy, ACCESS_OPEN, store.now)
+
+
+def press(store: Store, token: str, choice: int, user: str, card: str = "") -> Pressed | NotPressed:
+    """Somebody presses an option."""
+    actor = Actor(UserId(user), OpenId(f"ou_{user}"), "card")
+    event_id = EventId(f"click-{next(NUMBERS)}")
+    return store.run(press_permission, event_id, token, choice, actor, MessageId(card), ACCESS_OPEN, store.now)

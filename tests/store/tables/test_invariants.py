@@ -10,6 +10,7 @@ from channels.store.invariants import DELAYS, QUESTIONS, look
 from channels.store.transactions.access import claim_admin, make_code
 from channels.store.transactions.access_requests import Verdict, cards_to_draw, decide_request, put_access_card
 from channels.store.transactions.missed import Sorting, accept_missed, open_gap
+from channels.store.transactions.permissions import Pressed
 from channels.store.transactions.quarantine import take_restored
 from channels.store.transactions.settlement import Settled
 from channels.store.transactions.web import change_settings, make_link, use_link
@@ -21,11 +22,13 @@ from tests.store.tables.drive import (
     POLICY,
     accept,
     admit,
+    ask,
     come,
     deliver_all,
     enter,
     finish,
     message,
+    press,
     settle,
     spend,
     uuids,
@@ -44,7 +47,12 @@ def lived(store: Store) -> Store:
     assert isinstance(settle(store, spend(store, turn_id, 9_000)), Settled)
     deliver_all(store, f"turn:{turn_id}")
     deliver_all(store, f"react:{turn_id}")
-    enter(store, admit(store, RUNNING))
+    running = admit(store, RUNNING)
+    enter(store, running)
+    for token in ("permit_allowed", "permit_open"):
+        ask(store, running, token)
+    deliver_all(store, "permit:permit_allowed")
+    assert isinstance(press(store, "permit_allowed", 0, "bob"), Pressed)
     closing = admit(store, CLOSING)
     enter(store, closing)
     finish(store, closing)
@@ -156,6 +164,8 @@ BROKEN: dict[str, str] = {
     "claim_code_in_its_time": "UPDATE claim_codes SET used_at = expires_at",
     "login_link_in_its_time": "UPDATE web_logins SET opened_at = link_expires_at",
     "setting_has_its_record": "DELETE FROM audit WHERE action = 'settings.changed'",
+    "asked_by_a_running_turn": "UPDATE permission_requests SET start_epoch = 9 WHERE state = 'pending'",
+    "allowed_by_somebody": "UPDATE permission_requests SET choice = 1 WHERE state = 'allowed'",
     "S4_windows_balance": "UPDATE quotas SET turns_limit = 5, turns_free = 5 WHERE user_id = 'alice'",
     "S4_held_is_reserved": "UPDATE quotas SET tokens_held = 0 WHERE user_id = 'dave'",
     "S4_used_was_released": "UPDATE quotas SET tokens_used = 8999 WHERE user_id = 'alice' AND period = 'month'",
@@ -224,6 +234,8 @@ class TestDelays:
             "L1_gap_open",
             "L1_request_not_expired",
             "L1_decision_not_shown",
+            "L1_permission_open",
+            "L1_permission_not_shown",
             "L1_reservation_lingers",
             "L1_settlement_overdue",
         }

@@ -5,9 +5,11 @@ from dataclasses import asdict
 
 import pytest
 
+from channels.cards.gate_texts import gate_texts
 from channels.cards.texts import texts
 
-ZH, EN = asdict(texts("zh")), asdict(texts("en"))
+ZH = asdict(texts("zh")) | {f"gate_{name}": said for name, said in asdict(gate_texts("zh")).items()}
+EN = asdict(texts("en")) | {f"gate_{name}": said for name, said in asdict(gate_texts("en")).items()}
 
 
 def placeholders(sentence: str) -> set[str]:

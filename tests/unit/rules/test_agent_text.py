@@ -5,9 +5,12 @@ from hypothesis import strategies as st
 
 from channels.rules.agent_event import (
     Ended,
+    ModelReported,
     Outcome,
     PlanUpdated,
     ReasoningDelta,
+    SessionOpened,
+    SlotAwaited,
     TextDelta,
     ToolCalled,
     ToolStatus,
@@ -36,10 +39,14 @@ def test_a_half_at_the_end_of_a_delta_waits_for_the_next_of_its_kind() -> None:
 def test_every_text_of_every_event() -> None:
     run, bad = WholeText(), f"x{SECOND}"
     good = f"x{LOST}"
-    assert run.mend(ToolCalled(bad, bad, bad, bad)) == ToolCalled(good, good, good, good)
-    assert run.mend(ToolUpdated(bad, ToolStatus.DONE, bad)) == ToolUpdated(good, ToolStatus.DONE, good)
+    assert run.mend(ToolCalled(bad, bad, bad, bad, bad)) == ToolCalled(good, good, good, good, good)
+    assert run.mend(ToolUpdated(bad, ToolStatus.DONE, bad, bad)) == ToolUpdated(good, ToolStatus.DONE, good, good)
     assert run.mend(PlanUpdated(((bad, "pending"),))) == PlanUpdated(((good, "pending"),))
-    assert run.mend(Ended(Outcome.FAILED, bad)) == Ended(Outcome.FAILED, good)
+    lost = run.mend(Ended(Outcome.FAILED, bad, lost_session=True))
+    assert lost == Ended(Outcome.FAILED, good, lost_session=True)
+    assert run.mend(ModelReported(bad)) == ModelReported(good)
+    assert run.mend(SessionOpened(bad)) == SessionOpened(good)
+    assert run.mend(SlotAwaited(3)) == SlotAwaited(3)
     assert run.mend(UsageReported(1, 2, 3)) == UsageReported(1, 2, 3)
 
 

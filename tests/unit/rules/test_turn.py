@@ -9,9 +9,12 @@ import pytest
 from channels.rules.agent_event import (
     AgentEvent,
     Ended,
+    ModelReported,
     Outcome,
     PlanUpdated,
     ReasoningDelta,
+    SessionOpened,
+    SlotAwaited,
     TextDelta,
     ToolCalled,
     ToolStatus,
@@ -19,7 +22,7 @@ from channels.rules.agent_event import (
     UsageReported,
 )
 from channels.rules.pace import FRAME_GAPS_MS, gap_ms
-from channels.rules.turn import PHASE_OF_OUTCOME, TURN_STATES, Phase, View, advance, finished
+from channels.rules.turn import PHASE_OF_OUTCOME, TURN_STATES, Phase, View, advance, finished, shown_phase, with_status
 
 START = View("turn_1")
 
@@ -105,3 +108,35 @@ def test_the_schema_lets_a_turn_move_exactly_as_the_rules_say() -> None:
             assert moved is allowed, f"{before} -> {after}"
             connection.execute("ROLLBACK TO trial")
     connection.close()
+
+
+def called(tool_id: str = "t") -> ToolCalled:
+    return ToolCalled(tool_id, "Edit", "edit")
+
+
+class TestAsking:
+    def test_while_a_person_is_asked_the_header_says_so(self) -> None:
+        asked = with_status(fold(TextDelta("so "), called()), called(), ToolStatus.ASKING)
+        assert shown_phase(asked) is Phase.ASKING
+        assert asked.phase is Phase.REPLYING
+        assert shown_phase(with_status(asked, called(), ToolStatus.RUNNING)) is Phase.REPLYING
+        assert shown_phase(finished(asked, Outcome.STOPPED)) is Phase.STOPPED
+
+    def test_a_tool_that_was_not_announced_is_shown_all_the_same(self) -> None:
+        view = with_status(START, called("new"), ToolStatus.DENIED)
+        assert [(tool.tool_id, tool.status) for tool in view.tools] == [("new", ToolStatus.DENIED)]
+
+    def test_a_refused_tool_that_fails_was_refused(self) -> None:
+        refused = with_status(fold(called()), called(), ToolStatus.DENIED)
+        assert advance(refused, ToolUpdated("t", ToolStatus.FAILED, "not allowed")).tools[0].status is ToolStatus.DENIED
+        assert finished(refused, Outcome.COMPLETED).tools[0].status is ToolStatus.DENIED
+        asking = with_status(refused, called(), ToolStatus.ASKING)
+        assert finished(asking, Outcome.STOPPED).tools[0].status is ToolStatus.FAILED
+
+
+def test_places_models_and_lost_sessions() -> None:
+    assert fold(SlotAwaited(2)).phase is Phase.WAITING
+    assert fold(SlotAwaited(2), SlotAwaited(0)).phase is Phase.THINKING
+    assert fold(TextDelta("x"), SlotAwaited(2)).phase is Phase.REPLYING
+    assert fold(ModelReported("m"), SessionOpened("s")).model == "m"
+    assert fold(Ended(Outcome.FAILED, "gone", lost_session=True)).lost_session
