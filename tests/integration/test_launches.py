@@ -389,3 +389,130 @@ class TestWakeUp:
         launched = await start(house, chat=GROUP)
         assert await refused(house, "topic_wake", text="x", session=launched["session"]) == "still_opening"
         await ended(house, launched)
+
+
+class TestTrouble:
+    async def test_a_restart_between_the_commit_and_the_card(self, house: House) -> None:
+        house.fault("cardkit.card.create", "status", status=503, times=None)
+        turn = await start(house, "apples are red", chat=GROUP, key="k")
+        await house.stop()
+        house.emulator.faults.clear()
+        await house.start()
+        await ended(house, turn)
+        card, opening = ours(house)
+        assert card.thread_id == opening.thread_id != ""
+        finished(house, card)
+
+    async def test_what_is_written_under_the_card_before_its_topic_is_known(self, house: House) -> None:
+        """Without a mention, by somebody else, while nobody has heard of the card that they see."""
+        house.fault("im.message.create", "drop_after")
+        house.fault("im.message.create", "status", status=503, times=2)
+        turn = await start(house, chat=GROUP)
+        await house.seen(lambda: ours(house))
+        (card,) = ours(house)
+        house.world.timeline.open_thread(card, "omt_by_bob")
+        quick = house.say("what is this?", "Bob", GROUP, thread_id="omt_by_bob")
+        elsewhere = house.say("hello all", "Bob", GROUP)
+        in_other_topic = house.say("hello", "Bob", GROUP, mention_bot=True)
+        house.advance(5)
+        await house.answered(quick)
+        await house.answered(in_other_topic)
+        await ended(house, turn)
+        session = "SELECT session_id FROM turns WHERE cause_id = :m"
+        assert await house.one(session, m=quick) == turn["session"] != await house.one(session, m=in_other_topic)
+        assert await house.one("SELECT verdict FROM inbox WHERE message_id = :m", m=elsewhere) == "not_mentioned"
+        assert [each for each in ours(house) if not each.reply_to] == [card]
+
+    async def test_stopped_by_a_restart_and_continued(self, open_house: OpenHouse) -> None:
+        house = await open_house(agents=SLOW, cards={"frame_gaps_ms": [0, 100]})
+        turn = await start(house, "slow long answer", chat=GROUP)
+        await house.seen(lambda: len(ours(house)) == 2)
+        card = ours(house)[0]
+        await house.seen(lambda: len(cards_seen.answer(house.card(card.message_id))) > 10)
+        await house.stop()
+        house.sections = {}
+        await house.start()
+        await ended(house, turn, "interrupted")
+        value = _offer(house, card)
+        assert (await house.world.click("Bob", card.message_id, value))["toast"]["content"] == WORDS.toast_not_yours
+        await house.world.click("Alice", card.message_id, value)
+        await house.held("SELECT outcome FROM turns WHERE cause = 'continue'", "completed")
+        await house.quiet()
+        assert cards_seen.phase(finished(house, card)) is Phase.DONE
+        assert len([each for each in ours(house) if not each.reply_to]) == 1
+        assert house.ledger.reactions(card.message_id) == []
+
+    async def test_a_wake_up_for_nobody_is_stopped_by_the_sessions_person(self, open_house: OpenHouse) -> None:
+        house = await open_house(agents=SLOW)
+        _, reply = await house.ask("hello", chat_id=GROUP, mention_bot=True)
+        turn = await wake(house, "work 20 seconds", thread=reply.thread_id, nobody=True)
+        await house.held("SELECT state FROM turns WHERE turn_id = :turn", "entered", turn=turn["turn"])
+        await house.seen(lambda: len(ours(house)) == 2)
+        card = ours(house)[1]
+        value = cards_seen.stop_value(house.card(card.message_id))
+        assert (await house.world.click("Bob", card.message_id, value))["toast"]["content"] == WORDS.toast_not_yours
+        await house.world.click("Alice", card.message_id, value)
+        await ended(house, turn, "stopped")
+
+    async def test_a_woken_card_that_nobody_heard_of_is_found_in_history(self, house: House) -> None:
+        _, reply = await house.ask("hello")
+        house.fault("im.message.reply", "drop_after")
+        house.fault("im.message.reply", "status", status=503, times=None)
+        calls = len(house.calls("im.message.reply"))
+        turn = await wake(house, thread=reply.thread_id)
+        await house.seen(lambda: len(house.calls("im.message.reply")) >= calls + 2)
+        house.advance(57 * 60)
+        house.emulator.faults.clear()
+        await ended(house, turn)
+        assert len(ours(house, private(house))) == 2
+        finished(house, ours(house, private(house))[1])
+
+    @pytest.mark.parametrize("first", ["drop", "drop_after"])
+    async def test_two_cards_that_nobody_heard_of_are_told_apart(self, house: House, first: str) -> None:
+        """Whether both are there, or only the second."""
+        house.fault("im.message.create", first)
+        house.fault("im.message.create", "drop_after")
+        house.fault("im.message.create", "status", status=503, times=None)
+        turns = [await start(house, "number 0", chat=GROUP)]
+        await house.seen(lambda: house.calls("im.message.create"))
+        turns.append(await start(house, "number 1", chat=GROUP))
+        await house.seen(lambda: len(house.calls("im.message.create")) >= 4)
+        house.advance(57 * 60)
+        house.emulator.faults.clear()
+        for turn in turns:
+            await ended(house, turn)
+        cards = [each for each in ours(house) if not each.reply_to]
+        assert len(cards) == 2
+        answers = [cards_seen.answer(finished(house, each)) for each in cards]
+        assert sorted(number for text in answers for number in (0, 1) if f"number {number}" in text) == [0, 1]
+        assert len({each.thread_id for each in cards}) == 2
+
+    @pytest.mark.parametrize("code", [230099, 99991672])
+    async def test_cards_that_are_refused(self, house: House, code: int) -> None:
+        """As a text where the card is refused, patched where only its entity is; the topic opens all the same."""
+        refused_call = "im.message.create" if code == 230099 else "cardkit.card.create"
+        house.fault(refused_call, "error", code=code, times=None if code != 230099 else 1)
+        turn = await start(house, "apples are red", chat=GROUP)
+        await ended(house, turn)
+        first, *others = ours(house)
+        assert first.reply_to == "" and first.thread_id == others[0].thread_id != ""
+        shown = first.content if code == 230099 else str(house.card(first.message_id))
+        assert "apples are red" in shown
+
+    async def test_the_text_that_opens_the_topic_may_come_late(self, house: House) -> None:
+        house.fault("im.message.reply", "status", status=503, times=3)
+        turn = await start(house, chat=GROUP)
+        await house.held("SELECT outcome FROM turns WHERE turn_id = :turn", "completed", turn=turn["turn"])
+        house.advance(10)
+        await ended(house, turn)
+        assert (await again(house, turn, chat=GROUP))["thread"]
+        assert await house.one("SELECT count(*) FROM inflight") == 0
+
+
+def _offer(house: House, message: Message) -> Json:
+    """The value of the *Continue* button."""
+    for part in cards_seen.parts(house.card(message.message_id)):
+        for behaviour in part.get("behaviors", ()):
+            if behaviour.get("value", {}).get("do") == "continue":
+                return dict(behaviour["value"])
+    raise KeyError("continue")
