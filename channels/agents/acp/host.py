@@ -205,10 +205,7 @@ class Host:
 
     def _give_up(self, why: str) -> None:
         self.log_end(why)
-        if self.process is None:
-            self._gone()
-        else:
-            self.kill()
+        self.kill()
 
     def log_end(self, why: str) -> None:
         """Its last words to the log; they are for the owner, never for a card."""

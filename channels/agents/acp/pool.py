@@ -43,6 +43,7 @@ class Claim:
     person: str
     order: int
     seat: Seat | None = None
+    ahead: int = 0  # while it waits: so many are before it
     changed: "asyncio.Future[None] | None" = None
 
     def tell(self) -> None:
@@ -58,6 +59,7 @@ class Pool:
         self._seats: dict[str, Seat] = {}
         self._retired: set[Seat] = set()
         self._waiting: list[Claim] = []
+        self._served: dict[str, int] = {}  # when each person last got a seat, in the numbers of claims
         self._orders = count()
         self._loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop
 
@@ -78,15 +80,14 @@ class Pool:
 
     async def until_seated(self, claim: Claim) -> AsyncGenerator[int, None]:
         """How many are before this claim, whenever that changes; 0 at the end, where it had to wait at all."""
-        told: int | None = None
+        told = 0
         while claim.seat is None:
-            ahead = self._in_order().index(claim) + 1  # the first one waits for whoever sits
-            if ahead != told:
-                told = ahead
-                yield ahead
-            if claim.seat is None:
-                claim.changed = self._loop().create_future()
-                await claim.changed
+            if claim.ahead != told:
+                told = claim.ahead
+                yield told
+                continue  # it may have changed meanwhile
+            claim.changed = self._loop().create_future()
+            await claim.changed
         if told:
             yield 0
 
@@ -145,9 +146,12 @@ class Pool:
                 self._sit(claim, seat)
         self._make_room()
         self._tell_all()
+        present = {seat.person for seat in self._seats.values()} | {claim.person for claim in self._waiting}
+        self._served = {person: last for person, last in self._served.items() if person in present}
 
     def _sit(self, claim: Claim, seat: Seat) -> None:
         self._waiting.remove(claim)
+        self._served[claim.person] = next(self._orders)
         claim.seat, seat.person = seat, claim.person
         seat.claims += 1
         self._clear_timer(seat)
@@ -176,17 +180,21 @@ class Pool:
             del self._seats[seat.key]
 
     def _in_order(self) -> list[Claim]:
-        """Those who wait, as they are to be served: by how many seats their person has or gets before, then by age."""
+        """Those who wait, as they are to be served: first by how many seats their person has or gets before, then by
+        who was served longest ago, then by age."""
         taken = Counter(seat.person for seat in self._seats.values() if seat.claims)
         ranks: dict[int, int] = {}
         for claim in sorted(self._waiting, key=lambda one: one.order):
             ranks[claim.order] = taken[claim.person]
             taken[claim.person] += 1
-        return sorted(self._waiting, key=lambda one: (ranks[one.order], one.order))
+        return sorted(self._waiting, key=lambda one: (ranks[one.order], self._served.get(one.person, -1), one.order))
 
     def _tell_all(self) -> None:
-        for claim in self._waiting:
-            claim.tell()
+        """Everybody who waits knows the new places; the first one waits for whoever sits."""
+        for ahead, claim in enumerate(self._in_order(), 1):
+            if claim.ahead != ahead:
+                claim.ahead = ahead
+                claim.tell()
 
     def _set_timer(self, seat: Seat) -> None:
         self._clear_timer(seat)

@@ -17,6 +17,7 @@ from typing import Final, cast
 from channels.agents.acp.framing import LineCutter, Oversized
 from channels.agents.acp.guardian import Guardian
 from channels.agents.acp.orphans import end_marked
+from channels.agents.acp.spawning import spawn
 from channels.agents.acp.watchdog import VARIABLE
 
 STDERR_BYTES: Final = 64 * 1024
@@ -60,17 +61,21 @@ class AgentProcess(asyncio.SubprocessProtocol):
         on_line: Callable[[bytes | Oversized], None],
         on_gone: Callable[[], None],
     ) -> "AgentProcess":
-        """Start it. Raises OSError (no such program, no right, no such folder)."""
+        """Start it. Raises OSError (no such program, no right, no such folder). `on_gone` is called in any case, also
+        where this raises."""
         mark = guardian.next_mark()
-        loop = asyncio.get_running_loop()
-        _, protocol = await loop.subprocess_exec(
-            lambda: cls(guardian, mark, on_line, on_gone),
-            *launch.command,
-            env={**launch.environment, VARIABLE: mark},
-            cwd=launch.folder,
-            start_new_session=True,
-        )
-        return protocol
+        try:
+            return await spawn(
+                lambda: cls(guardian, mark, on_line, on_gone),
+                *launch.command,
+                too_late=lambda process: on_gone() if process is None else process.kill(),
+                env={**launch.environment, VARIABLE: mark},
+                cwd=launch.folder,
+                start_new_session=True,
+            )
+        except OSError:
+            on_gone()
+            raise
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)

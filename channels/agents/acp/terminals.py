@@ -12,6 +12,7 @@ from channels.agents.acp.environment import environment_for
 from channels.agents.acp.files import FileRefused, inside
 from channels.agents.acp.guardian import Guardian
 from channels.agents.acp.orphans import end_marked
+from channels.agents.acp.spawning import spawn
 from channels.agents.acp.tool_texts import command_line
 from channels.agents.acp.watchdog import VARIABLE, kill_group
 
@@ -95,9 +96,10 @@ class Terminals:
         self._number += 1
         name, mark = f"terminal-{self._number}", self._guardian.next_mark()
         keep = min(request.output_byte_limit or OUTPUT_BYTES, OUTPUT_BYTES)
-        _, command = await asyncio.get_running_loop().subprocess_exec(
+        command = await spawn(
             lambda: _Command(self._guardian, mark, keep, lambda: self._on_output(name)),
             *as_command(request),
+            too_late=lambda late: None if late is None else late.kill(),
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.STDOUT,
             env={**environment_for(own), VARIABLE: mark},  # without the agent's keys

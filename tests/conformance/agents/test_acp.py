@@ -65,8 +65,10 @@ class Bench:
         )
         return replace(request, **fields)
 
-    async def ask(self, agent: AcpAgent, text: str, session: str = "one", **fields: Any) -> list[AgentEvent]:
-        async with asyncio.timeout(SOON_S):
+    async def ask(
+        self, agent: AcpAgent, text: str, session: str = "one", limit_s: float = SOON_S, **fields: Any
+    ) -> list[AgentEvent]:
+        async with asyncio.timeout(limit_s):
             return [event async for event in agent.run(self.turn(text, session, **fields))]
 
 
