@@ -56,7 +56,6 @@ class AcpAgent:
         self._pool = Pool(1 if preset.shared else preset.max_processes, preset.limits.idle_s)
         self._hosts: set[Host] = set()
         self._empty: asyncio.Future[None] | None = None
-        self._closed = False
 
     def owned_by(self, mark: ProcessMark) -> None:
         self._guardian.mark = mark
@@ -115,7 +114,6 @@ class AcpAgent:
 
     async def close(self) -> None:
         """End every turn and every process; returns when they are gone."""
-        self._closed = True
         self._turns.close()
         for host in self._hosts:
             host.end()

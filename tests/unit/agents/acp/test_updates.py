@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.agents.acp.tool_book import (
-    MOST_TOOLS,
-    OUTPUT_CHARACTERS,
-    RUNNING_CHARACTERS,
-    ToolBook,
-    arguments_text,
-    clean,
-)
+from channels.agents.acp.tool_book import MOST_TOOLS, RUNNING_CHARACTERS, ToolBook
+from channels.agents.acp.tool_texts import OUTPUT_CHARACTERS, arguments_text, clean
 from channels.agents.acp.updates import read_context, read_update, read_usage
 from channels.rules.agent_event import (
     AgentEvent,
