@@ -1,4 +1,4 @@
-"""`python -m tests.real_agents [--agent NAME]… [--cache FOLDER] [--keep FOLDER] [--record FILE]`
+"""`python -m tests.real_agents [--agent NAME]… [--cache FOLDER] [--keep FOLDER] [--record FILE] [--shared]`
 
 Installs the agents into the cache (`AGENTS_CACHE` or build/real-agents), runs the scenario with each, writes the
 record. Exit code 0: every step of every agent held; 1 otherwise.
@@ -22,7 +22,7 @@ from tests.real_agents.record import AgentRecord, say, write_record
 from tests.real_agents.scenario import Scenario
 
 
-async def run_agent(candidate: Candidate, cache: Path, folder: Path) -> AgentRecord:
+async def run_agent(candidate: Candidate, cache: Path, folder: Path, shared: bool) -> AgentRecord:
     """Install it and take it through the scenario. What goes wrong stands in the record."""
     record = AgentRecord(candidate)
     try:
@@ -37,8 +37,9 @@ async def run_agent(candidate: Candidate, cache: Path, folder: Path) -> AgentRec
     async with FakeOpenAi(answer=model) as server:
         environment = {"HOME": str(home), **candidate.environment(home, server.base_url.removesuffix("/v1"))}
         command = [str(installed.program), *candidate.arguments]
+        settings = [*candidate.settings, *(['processes = "shared"'] if shared else [])]
         record.introduction = await introduce(command, environment, home)
-        house = House(folder / "product", agent_section(candidate.name, command, environment))
+        house = House(folder / "product", agent_section(candidate.name, command, environment, settings))
         scenario = Scenario(house, model, server, home, candidate.next_minute)
         try:
             await scenario.run()
@@ -51,11 +52,11 @@ async def run_agent(candidate: Candidate, cache: Path, folder: Path) -> AgentRec
     return record
 
 
-async def run(names: list[str], cache: Path, keep: Path | None, record: Path | None) -> int:
+async def run(names: list[str], cache: Path, keep: Path | None, record: Path | None, shared: bool) -> int:
     agents: list[AgentRecord] = []
     place = keep or Path(tempfile.mkdtemp(prefix="real-agents-"))
     for name in names:
-        agents.append(await run_agent(CATALOGUE[name], cache, place / name))
+        agents.append(await run_agent(CATALOGUE[name], cache, place / name, shared))
         for line in agents[-1].lines():
             say(line)
     say(f"record: {write_record(agents, record)}")
@@ -76,8 +77,10 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=cache, help="where agents are installed; kept for the next time")
     parser.add_argument("--keep", type=Path, help="an empty folder for what the product writes; kept")
     parser.add_argument("--record", type=Path)
+    parser.add_argument("--shared", action="store_true", help="one process for all sessions instead of one for each")
     given = parser.parse_args()
-    sys.exit(asyncio.run(run(given.agent or list(CATALOGUE), given.cache.absolute(), given.keep, given.record)))
+    names = given.agent or list(CATALOGUE)
+    sys.exit(asyncio.run(run(names, given.cache.absolute(), given.keep, given.record, given.shared)))
 
 
 if __name__ == "__main__":

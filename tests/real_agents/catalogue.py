@@ -18,8 +18,9 @@ class Candidate:
     """One agent. `program` is a path below the folder of its installation, `environment` what it needs for a home
     folder and a model's address (without /v1); what it reads from files there is written by it, too.
 
+    `settings`: lines of its [agents.NAME] table that it needs besides command and env.
     `scripts`: its package's own install scripts must run (opencode's puts the binary of this machine in its place).
-    `next_minute`: it loads a session only in a later minute of the clock than that in which the session was made.
+    `next_minute`: it opens a session again only in a later minute of the clock than that of the last time.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Candidate:
     program: str
     arguments: tuple[str, ...]
     environment: Callable[[Path, str], Environment]
+    settings: tuple[str, ...] = ()
     scripts: bool = False
     next_minute: bool = False
 
@@ -84,13 +86,25 @@ def _gemini(home: Path, model: str) -> Environment:
     return {"GOOGLE_GEMINI_BASE_URL": model, "GEMINI_API_KEY": "none"}
 
 
+# It counts tokens over the whole session, and takes a permission that is not decided within 60 s for a no
+HERMES_WAYS = ('usage = "session"', "permission_timeout_s = 50.0")
+
 CATALOGUE: Mapping[str, Candidate] = {
     each.name: each
     for each in (
         Candidate(
             "opencode", "npm", "opencode-ai", "1.18.33", "node_modules/.bin/opencode", ("acp",), _opencode, scripts=True
         ),
-        Candidate("hermes", "pypi", "hermes-agent[acp]", "0.19.0", "bin/hermes-acp", (), _hermes),
+        Candidate(
+            "hermes",
+            "pypi",
+            "hermes-agent[acp]",
+            "0.19.0",
+            "bin/hermes-acp",
+            (),
+            _hermes,
+            settings=('usage = "session"', "permission_timeout_s = 50.0"),
+        ),
         Candidate("codex", "npm", "@zed-industries/codex-acp", "0.16.0", "node_modules/.bin/codex-acp", (), _codex),
         Candidate(
             "claude",

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from tests.integration import cards_seen
 Json = dict[str, Any]
 Found = TypeVar("Found")
 PERSON, PERSON_ID = "张三", "u_zhang_san"
-LOOK_S, LIMIT_S = 0.1, 180.0
+LOOK_S, LIMIT_S, IDLE_S = 0.1, 180.0, 10.0
 WORDS = gate_texts("en")
 
 
@@ -122,6 +122,18 @@ class House:
         async with asyncio.timeout(LIMIT_S):
             return await self._service.wait()
 
+    async def status(self) -> Json:
+        """What `channels status` says."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "channels", "status", "--json", "--config", str(self._config)),
+            cwd=REPOSITORY,
+            env=os.environ | {"APP_SECRET": "secret"},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        said, _ = await process.communicate()
+        return dict(json.loads(said))
+
     async def close(self) -> None:
         if self._service is not None and self._service.returncode is None:
             self._service.kill()
@@ -190,7 +202,8 @@ def _config(domain: str, agent_section: str) -> str:
     )
 
 
-def agent_section(name: str, command: list[str], environment: dict[str, str]) -> str:
+def agent_section(name: str, command: list[str], environment: dict[str, str], settings: Iterable[str]) -> str:
     """The [agents.NAME] table for a program; values that TOML and JSON write alike."""
     pairs = ", ".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in environment.items())
-    return f'[agents.{name}]\nkind = "acp"\ncommand = {json.dumps(command)}\nenv = {{ {pairs} }}\n'
+    lines = [f"[agents.{name}]", 'kind = "acp"', f"command = {json.dumps(command)}", f"env = {{ {pairs} }}"]
+    return "\n".join([*lines, f"idle_s = {IDLE_S}", *settings]) + "\n"

@@ -122,11 +122,11 @@ class Permissions:
         self._emit(self._book.put_old_texts(tool_id, texts, self._now()))
 
     def _question(self, state: ToolState, options: tuple[PermissionOption, ...]) -> PermissionQuestion:
-        """The arguments of an edit say nothing that its paths and its diff do not."""
         called = state.called
         paths = tuple(self._book.short(path) for path in state.paths)
-        arguments = "" if called.kind == "edit" and called.diff and paths else called.arguments
-        return PermissionQuestion(called.tool_id, called.title, called.kind, arguments, called.diff, paths, options)
+        return PermissionQuestion(
+            called.tool_id, called.title, called.kind, called.arguments, called.diff, paths, options
+        )
 
     def _covers_write(self, tool: ToolState, path: str) -> bool:
         question = self._allowed.get(tool.called.tool_id)

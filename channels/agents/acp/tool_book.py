@@ -134,6 +134,8 @@ class ToolBook:
         edits = tuple((one.path, one.old_text, one.new_text) for one in diffs) or old.edits
         if diffs:
             called = replace(called, diff=self._diff(edits))
+        if called.kind == "edit" and called.diff:
+            called = replace(called, arguments="")  # they say nothing that the paths and the diff do not
         paths = [one.path for one in diffs] + [one.path for one in update.locations or []]
         terminals = [one.terminal_id for one in update.content or [] if isinstance(one, schema.TerminalToolCallContent)]
         return replace(
