@@ -38,6 +38,9 @@ class Behaviour(StrEnum):
     SILENT = "silent"  # working for very long without a word of the answer
     FAILURE = "failure"
     LENGTH = "length"
+    PERMISSION = "permission"  # a tool that needs somebody's permission
+    CRASH = "crash"  # the other side breaks in the middle of the answer
+    LOAD = "load"  # the session goes on with an agent that was started anew
     HUGE = "huge"  # more than 250 000 characters, or text without end that the agent has to bound
 
 
@@ -47,6 +50,9 @@ class Rig(Protocol):
 
     def ask(self, behaviour: Behaviour) -> str: ...
 
+    async def restart(self) -> None:
+        """Another agent takes the place of this one, as after a restart of the service."""
+
     async def reached(self) -> None:
         """Returns once the other side has got the last question."""
 
@@ -55,7 +61,7 @@ class Rig(Protocol):
 
 
 class DemoRig:
-    features = frozenset(Behaviour)
+    features = frozenset(Behaviour) - {Behaviour.PERMISSION, Behaviour.CRASH}
     _texts: ClassVar[Mapping[Behaviour, str]] = {
         Behaviour.PLAIN: "hello",
         Behaviour.REPEATS: REPEATS,
@@ -67,6 +73,7 @@ class DemoRig:
         Behaviour.SILENT: "work 3600 seconds",
         Behaviour.FAILURE: "error",
         Behaviour.LENGTH: "max tokens",
+        Behaviour.LOAD: "hello",
         Behaviour.HUGE: "huge",
     }
 
@@ -76,6 +83,10 @@ class DemoRig:
     def ask(self, behaviour: Behaviour) -> str:
         return self._texts[behaviour]
 
+    async def restart(self) -> None:
+        await self.agent.close()
+        self.agent = DemoAgent(pace=0.01)
+
     async def reached(self) -> None:
         await asyncio.sleep(0)
 
@@ -84,7 +95,7 @@ class DemoRig:
 
 
 class OpenAiRig:
-    features = frozenset(Behaviour) - {Behaviour.TOOLS, Behaviour.PLAN}
+    features = frozenset(Behaviour) - {Behaviour.TOOLS, Behaviour.PLAN, Behaviour.PERMISSION}
     _replies: ClassVar[Mapping[Behaviour, fake.Reply]] = {
         Behaviour.PLAIN: fake.Reply.of(fake.words("Hello ", "there."), fake.finish()),
         Behaviour.REPEATS: fake.Reply.of(fake.words("ha", "ha", "ha", "ha", "1", "000", "000"), fake.finish()),
@@ -94,12 +105,21 @@ class OpenAiRig:
         Behaviour.SILENT: fake.Reply.of(fake.Hang()),
         Behaviour.FAILURE: fake.Reply.error(401, "Incorrect API key provided"),
         Behaviour.LENGTH: fake.Reply.of(fake.words("Once upon a"), fake.finish("length")),
+        Behaviour.CRASH: fake.Reply.of(fake.words("I was about"), fake.Cut()),
+        Behaviour.LOAD: fake.Reply.of(fake.words("I remember."), fake.finish()),
         Behaviour.HUGE: fake.Reply.of(fake.Flood("x" * 5_000)),
     }
 
     def __init__(self, server: fake.FakeOpenAi) -> None:
         self.server = server
-        self.agent: Agent = OpenAiAgent(OpenAiPreset("model", server.base_url, "fake", "sk-conformance-key"))
+        self.agent: Agent = self._made()
+
+    def _made(self) -> Agent:
+        return OpenAiAgent(OpenAiPreset("model", self.server.base_url, "fake", "sk-conformance-key"))
+
+    async def restart(self) -> None:
+        await self.agent.close()
+        self.agent = self._made()
 
     def ask(self, behaviour: Behaviour) -> str:
         self.server.script(self._replies[behaviour])
@@ -120,12 +140,16 @@ class AcpRig:
     features = frozenset(Behaviour)
 
     def __init__(self, folder: Path, signals: Signals) -> None:
-        self.signals = signals
+        self.folder, self.signals = folder, signals
         self.agent: Agent = AcpAgent(fake_preset(folder, signals))
 
     def ask(self, behaviour: Behaviour) -> str:
         self.signals.forget()
-        return f"Please be {behaviour}."
+        return "What did I say? history" if behaviour is Behaviour.LOAD else f"Please be {behaviour}."
+
+    async def restart(self) -> None:
+        await self.agent.close()
+        self.agent = AcpAgent(fake_preset(self.folder, self.signals))
 
     async def reached(self) -> None:
         await self.signals.heard("prompt")

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from channels.agents.protocol import Said, TurnRequest
+from channels.agents.protocol import PermissionAnswer, PermissionQuestion, Said, TurnRequest
 from channels.ids import SessionId, TurnId, UserId
 from channels.rules.agent_event import (
     AgentEvent,
@@ -13,6 +14,7 @@ from channels.rules.agent_event import (
     Outcome,
     PlanUpdated,
     ReasoningDelta,
+    SessionOpened,
     TextDelta,
     ToolCalled,
     ToolStatus,
@@ -145,6 +147,56 @@ async def test_failure_is_a_sentence_not_an_exception(rig: Rig, language: str) -
     assert last.error.endswith("。" if language == "zh" else ".")
     assert "Traceback" not in last.error
     assert "sk-" not in last.error
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_what_needs_permission_waits_for_it_and_shows_the_answer(rig: Rig, allowed: bool) -> None:
+    request = ask(rig, Behaviour.PERMISSION)
+    asked: list[PermissionQuestion] = []
+    events: list[AgentEvent] = []
+    decided = asyncio.Event()
+
+    class Person:
+        async def ask(self, question: PermissionQuestion) -> PermissionAnswer:
+            asked.append(question)
+            await decided.wait()
+            return PermissionAnswer(allowed, why="allowed" if allowed else "denied")
+
+    async with asyncio.timeout(SOON_S):
+        async for event in rig.agent.run(replace(request, gate=Person())):
+            events.append(event)
+            if isinstance(event, ToolUpdated) and event.status is ToolStatus.ASKING:
+                decided.set()
+    assert_well_formed(events, Outcome.COMPLETED)
+    states = [event.status for event in events if isinstance(event, ToolUpdated) and event.tool_id == asked[0].tool_id]
+    assert ToolStatus.ASKING in states
+    assert states[-1] is (ToolStatus.DONE if allowed else ToolStatus.DENIED)
+    assert asked[0].title
+    assert len(asked) == 1
+
+
+async def test_a_break_in_mid_answer_keeps_what_had_arrived(rig: Rig) -> None:
+    events = await collect(rig, ask(rig, Behaviour.CRASH))
+    assert_well_formed(events, Outcome.FAILED)
+    assert answer(events)
+    assert_well_formed(await collect(rig, ask(rig, Behaviour.PLAIN)), Outcome.COMPLETED)
+
+
+async def test_a_session_goes_on_with_an_agent_that_was_started_anew(rig: Rig) -> None:
+    """Whether it keeps its sessions itself or is told what was said: nothing of the past is said again."""
+    first = await collect(rig, ask(rig, Behaviour.PLAIN))
+    question = turn(rig.ask(Behaviour.PLAIN)).text
+    opened = [event.reference for event in first if isinstance(event, SessionOpened)]
+    await rig.restart()
+    past = (Said("user", question), Said("assistant", answer(first)))
+    again = replace(ask(rig, Behaviour.LOAD), history=past, reference=opened[0] if opened else "")
+    events = await collect(rig, again)
+    assert_well_formed(events, Outcome.COMPLETED)
+    assert answer(events)
+    assert "REPLAYED" not in answer(events)
+    assert not any(isinstance(event, SessionOpened) for event in events)
+    if opened:
+        assert question in answer(events)
 
 
 async def test_huge_output_is_passed_on_in_bounded_pieces(rig: Rig) -> None:
