@@ -19,6 +19,7 @@ import structlog
 from playwright.async_api import Browser, Page, ViewportSize, async_playwright, expect
 
 from channels import logs
+from channels.agents.protocol import Agent
 from channels.emulator import Emulator, EmulatorSettings
 from tests.browser.scripted_bot import ScriptedBot
 from tests.integration.house import House  # imports lark_channel, which must happen before any loop runs
@@ -51,14 +52,17 @@ async def bot(emulator: Emulator) -> AsyncIterator[ScriptedBot]:
 async def open_house(emulator: Emulator, tmp_path: Path, service_logs: None) -> AsyncIterator[OpenHouse]:
     """`await open_house(pace=1.0, language="zh", turns={…}, …)`: the service with the demo agent on this emulator.
 
-    `pace` 0 answers at once. Sections are those of the settings.
+    `pace` 0 answers at once; `agent` answers in the demo agent's place. Sections are those of the settings.
     """
     houses: list[House] = []
 
-    async def open_one(*, pace: float = 0.0, language: str = "zh", **sections: dict[str, Any]) -> House:
+    async def open_one(
+        *, pace: float = 0.0, language: str = "zh", agent: Agent | None = None, **sections: dict[str, Any]
+    ) -> House:
         agents = {"demo": {"kind": "demo", "pace": pace}}
         cards = {"frame_gaps_ms": [0, 250]}  # the usual gaps of seconds spare calls; here they would only cost time
         house = House(tmp_path, emulator, agents=agents, ui={"language": language}, **({"cards": cards} | sections))
+        house.agents = {"demo": agent} if agent is not None else None
         houses.append(house)
         await house.start()
         return house

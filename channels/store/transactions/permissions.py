@@ -195,7 +195,7 @@ def _first_card(
 ) -> Intent:
     """An answer to what the turn answers; where that is nothing, to the turn's own card, else a message to the chat."""
     main = next((card.message_id for card in snapshots.cards_of(tx, request.turn_id) if card.segment == 0), None)
-    target = snapshot.trigger_message_id or main
+    target = snapshot.anchor or main
     name, lane = IntentId(f"{request.token}/card"), lane_of(request.token)
     body = intents.payload(card=drawing.card, text=drawing.text, in_thread=snapshot.in_thread)
     if target is None:

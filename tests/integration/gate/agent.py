@@ -6,6 +6,7 @@
 | bare | the same as edit, with no options of its own |
 | wait | says something and waits until it is stopped |
 | lost | ends as one that could not load its old session, unless it has no reference |
+| plan | says what it means to do |
 | open | opens a session of its own, and names its model |
 """
 
@@ -21,6 +22,7 @@ from channels.rules.agent_event import (
     Ended,
     ModelReported,
     Outcome,
+    PlanUpdated,
     SessionOpened,
     TextDelta,
     ToolCalled,
@@ -77,6 +79,10 @@ class AskingAgent:
                 case "lost" if turn.reference:
                     yield Ended(Outcome.FAILED, "The agent could not load its session.", lost_session=True)
                     return
+                case "plan":
+                    yield PlanUpdated(
+                        (("Read the notes", "completed"), ("Mend them", "in_progress"), ("Test", "pending"))
+                    )
                 case "wait":
                     yield TextDelta("waiting. ")
                     await asyncio.Event().wait()

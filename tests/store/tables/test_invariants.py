@@ -109,16 +109,7 @@ QUEUED_ID = "(SELECT turn_id FROM turns WHERE cause_id = 'om_4')"
 SAID = f"(SELECT intent_id FROM outbox WHERE turn_id = {OLD_ID} AND op = 'reply')"
 RECEIPTS = "CREATE UNIQUE INDEX referred ON outbox (intent_id)"  # releases refer to it
 
-ASKED = """
-INSERT INTO permission_requests (token, turn_id, start_epoch, owner_epoch, chat_id, tool, kind, agent, question, state,
-                                 choice, created_at, due_at, decided_at, version) VALUES """
-QUESTION = """'{"options": [{"kind": "reject_once"}]}'"""
-
 BROKEN: dict[str, str] = {
-    "asked_by_a_running_turn": f"""
-        {ASKED} ('ask_1', {OLD_ID}, 1, 1, 'oc', 'sh', 'execute', 'demo', {QUESTION}, 'pending', NULL, 1, 2, NULL, 1)""",
-    "allowed_by_somebody": f"""
-        {ASKED} ('ask_1', {OLD_ID}, 1, 1, 'oc', 'shell', 'execute', 'demo', {QUESTION}, 'allowed', 0, 1, 2, 2, 1)""",
     "foreign_keys": "UPDATE inbox SET turn = 'turn_gone' WHERE message_id = 'om_1'",
     "S2_one_turn_per_cause": f"{bare('turns')}; UPDATE turns SET cause_id = 'om_1' WHERE cause_id = 'om_3'",
     "S2_one_entered_per_session": f"""
@@ -218,12 +209,6 @@ def make_gap(tx: Tx, now: int) -> None:
 class TestDelays:
     def test_what_waits_for_nobody_is_named_in_the_end(self, lived: Store) -> None:
         lived.run(make_gap, lived.now)
-        values = f"1, 1, 'oc', 'shell', 'execute', 'demo', {QUESTION}"
-        for waiting in (
-            f"('ask_1', {RUNNING_ID}, {values}, 'pending', NULL, 1, {lived.now}, NULL, 1)",
-            f"('ask_2', {RUNNING_ID}, {values}, 'denied', NULL, 1, {lived.now}, {lived.now}, 2)",
-        ):
-            lived.connection.execute(ASKED + waiting)
         names = {one.name for one in findings(lived, lived.now + 16 * DAY_MS).delays}
         assert names >= {
             "L1_intent_overdue",
