@@ -155,8 +155,6 @@ BROKEN: dict[str, str] = {
     "claim_code_in_its_time": "UPDATE claim_codes SET used_at = expires_at",
     "login_link_in_its_time": "UPDATE web_logins SET opened_at = link_expires_at",
     "setting_has_its_record": "DELETE FROM audit WHERE action = 'settings.changed'",
-    "asked_by_a_running_turn": "UPDATE permission_requests SET start_epoch = 9 WHERE state = 'pending'",
-    "allowed_by_somebody": "UPDATE permission_requests SET choice = 1 WHERE state = 'allowed'",
     "S4_windows_balance": "UPDATE quotas SET turns_limit = 5, turns_free = 5 WHERE user_id = 'alice'",
     "S4_held_is_reserved": "UPDATE quotas SET tokens_held = 0 WHERE user_id = 'dave'",
     "S4_used_was_released": "UPDATE quotas SET tokens_used = 8999 WHERE user_id = 'alice' AND period = 'month'",
