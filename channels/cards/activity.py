@@ -108,7 +108,7 @@ def _diffs(view: View, words: Texts) -> list[Element]:
 
 def _tool_line(tool: Tool) -> str:
     line = f"{TOOL_MARKS[tool.status]} {one_line(tool.title, 80)}"
-    if arguments := one_line(tool.arguments, 100):
+    if (arguments := one_line(tool.arguments, 100)) and arguments != one_line(tool.title, 100):
         line += f" · {arguments}"
     if output := one_line(tool.output, 120):
         line += f"\n   {output}"

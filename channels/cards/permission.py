@@ -47,7 +47,8 @@ def permission_card(language: str, line: PermissionLine) -> Card:
     elements: list[Element] = [markdown(_lead(words, question), "lead")]
     if paths := _paths(words, question):
         elements.append(small(paths, "paths"))
-    elements += _code(words, question.arguments, "", ARGUMENT_BYTES, ARGUMENT_LINES)
+    if not question.diff.strip():  # of a change, the arguments are the same once more, as the agent's own JSON
+        elements += _code(words, question.arguments, "", ARGUMENT_BYTES, ARGUMENT_LINES)
     elements += _code(words, question.diff, "diff", DIFF_BYTES, DIFF_LINES)
     elements.append(markdown(_state(words, line), "state"))
     if pending:

@@ -32,7 +32,7 @@ async def test_a_press_lets_the_agent_go_on(
     await say(shown, "plan edit execute")
     card = await see(shown, words.title_pending.format(agent="demo"))
     await see(shown, said.phase_asking, 0)
-    await expect(card.locator("pre").last).to_contain_text("+new")
+    await expect(card.locator("pre")).to_contain_text("+new")
     await expect(card.get_by_role("button")).to_contain_text([words.allow_once, words.allow_always, words.reject_once])
     await assert_nothing_raw(shown)
     await keep_picture(shown, f"permission-{language}")
