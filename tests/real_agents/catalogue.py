@@ -83,6 +83,10 @@ def _claude(home: Path, model: str) -> Environment:
 
 
 def _gemini(home: Path, model: str) -> Environment:
+    """Its tidying-up of old sessions takes those along that have been loaded once."""
+    folder = home / ".gemini"
+    folder.mkdir(exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps({"general": {"sessionRetention": {"enabled": False}}}))
     return {"GOOGLE_GEMINI_BASE_URL": model, "GEMINI_API_KEY": "none"}
 
 
