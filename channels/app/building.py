@@ -33,6 +33,7 @@ from channels.service.commands_access import AccessCommands
 from channels.service.commands_agents import AgentCommands
 from channels.service.commands_archive import ArchiveCommands
 from channels.service.commands_sessions import SessionCommands
+from channels.service.commands_settlement import SettlementCommands
 from channels.service.context import Context, Preferences
 from channels.service.delivery import Delivery
 from channels.service.dispatch import Dispatch
@@ -236,16 +237,18 @@ def _faces(
     desk, sessions = AccessDesk(context), SessionDesk(context)
     approvals, archive = Approvals(context, desk, delivery.kick), ArchiveCommands(context, sessions)
     clicks = Clicks(context, stopping, delivery.kick, cards, approvals, archive, permissions)
+    ledger = make_ledger(context, desk, sessions)
     commands = Commands(
         context,
         stopping,
         standing,
-        SessionCommands(context, workspaces),
+        SessionCommands(context, workspaces, ledger.quotas),
         AgentCommands(context),
         AccessCommands(context, desk),
         archive,
+        SettlementCommands(context, ledger.desk, desk),
     )
-    return _Faces(desk, sessions, make_ledger(context, sessions), approvals, clicks, commands)
+    return _Faces(desk, sessions, ledger, approvals, clicks, commands)
 
 
 def _noting(liveness: Liveness, connected: asyncio.Event) -> Callable[[ConnectionHealth], None]:

@@ -5,6 +5,9 @@ from typing import Any
 
 from channels.app.agent_figures import agent_numbers, agents_at_work
 from channels.app.building import Parts
+from channels.errors import Refused
+from channels.service.quota_desk import books_json
+from channels.service.settlement_desk import status_json
 from channels.store.transactions.boot import Report
 from channels.store.transactions.missed import MissedReport, report_missed
 from channels.store.transactions.quarantine import Standing, read_standing
@@ -48,6 +51,8 @@ class Figures:
             "snapshots": report.snapshots,
             "missed": _missed(await parts.context.database.read(report_missed), parts.context.clock.wall_ms()),
             "restored": _restored(await parts.context.database.read(read_standing), parts.context.clock.wall_ms()),
+            "usage": books_json(await parts.ledger.quotas.books()),
+            "settlement": await _settlement(parts),
             "agents": agents_at_work(parts.context.agents),
             "commits": report.commits,
             "api_calls": dict(parts.context.feishu.counts),
@@ -85,6 +90,24 @@ class Figures:
             yield Number("api_calls_total", count, {"call": name}, kind="counter")
         if parts.standing.last_report is not None:
             yield from _report_numbers(parts.standing.last_report, parts.context.now())
+
+
+async def _settlement(parts: Parts) -> dict[str, Any]:
+    """How settlement stands, in short; `channels settlement status` shows all of it."""
+    try:
+        shown = status_json(await parts.ledger.desk.status())
+    except Refused as refusal:
+        return {"readable": False, "why": refusal.code}
+    states = [one["state"] for one in shown["pending"]]
+    return {
+        "readable": True,
+        "paused": shown["paused"],
+        "generation": shown["generation"],
+        "pending": len(states),
+        "unconfirmed": states.count("unconfirmed"),
+        "stops": len(shown["stops"]),
+        "unconfirmed_stops": sum(one["state"] == "unconfirmed" for one in shown["owed_stops"]),
+    }
 
 
 def _report_numbers(report: Report, now: int) -> Iterator[Number]:

@@ -9,6 +9,7 @@ from channels.app.access_operations import AccessOperations
 from channels.app.building import Parts
 from channels.app.figures import Figures
 from channels.app.session_operations import SessionOperations
+from channels.app.settlement_operations import QuotaOperations, SettlementOperations
 from channels.app.topic_operations import TopicOperations
 from channels.errors import Refused
 from channels.store.invariants import look
@@ -27,7 +28,10 @@ class ControlOperations:
         own: dict[str, Operation] = {"status": self.status, "backup": self.backup, "doctor": self.doctor}
         access, sessions = AccessOperations(lambda: self._parts.desk), SessionOperations(lambda: self._parts.sessions)
         topics = TopicOperations(lambda: self._parts.launching)
-        return own | access.table() | sessions.table() | topics.table()
+        settlement = SettlementOperations(lambda: self._parts.ledger.desk)
+        quotas = QuotaOperations(lambda: self._parts.ledger.quotas)
+        tables = (access, sessions, topics, settlement, quotas)
+        return own | {name: operation for each in tables for name, operation in each.table().items()}
 
     async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
         return await self._figures.status()

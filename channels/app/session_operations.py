@@ -14,6 +14,7 @@ from channels.store.transactions.archive import Moved
 from channels.web.control import Operation
 
 LISTED_AT_MOST = 1000
+READING = frozenset({"session_list", "session_show"})  # operations that change nothing
 
 Json = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Cards about conversations: the guide, the lists of /sessions and /usage, and refusals that come often."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -80,15 +80,17 @@ def sessions_card(language: str, lines: Sequence[SessionLine], earlier: int) -> 
     )
 
 
-def usage_card(language: str, day: UsageLine, month: UsageLine, whole: UsageLine) -> Card:
-    """What a person has used."""
+def usage_card(
+    language: str, day: UsageLine, month: UsageLine, whole: UsageLine, quota: Mapping[str, str] | None = None
+) -> Card:
+    """What a person has used, and (`quota`: names and values) what may still be."""
     words = texts(language)
     rows = {
         words.usage_day: _usage(words, day),
         words.usage_month: _usage(words, month),
         words.usage_all: _usage(words, whole),
     }
-    return notice_card(words.usage_title, facts(rows), language=language)
+    return notice_card(words.usage_title, facts(rows | dict(quota or {})), language=language)
 
 
 def first_words(text: str) -> str:

@@ -10,6 +10,7 @@ from channels.cards.footer import duration
 from channels.cards.markdown import clean_units, literal, plain_units
 from channels.cards.paging import pages
 from channels.cards.texts import texts
+from channels.cards.wording import Texts
 from channels.rules.command import ADMIN_COMMANDS, COMMANDS
 
 __all__ = ["Button", "help_card", "neutral_card", "notice_card", "status_card", "text_message"]
@@ -37,14 +38,18 @@ def notice_card(
 def help_card(language: str, agent_help: str, is_admin: bool, *, agent: str = "") -> Card:
     """How to use the bot; `agent_help` is the agent's own Markdown about what can be asked."""
     words = texts(language)
-    lines = [f"- **/{name}** {getattr(words, f'command_{name}')}" for name in COMMANDS]
+    lines = [_command(words, name) for name in COMMANDS]
     parts = [words.help_intro, f"**{words.help_commands}**\n\n" + "\n".join(lines)]
     if agent_help:
         parts.append(f"**{words.help_agent.format(agent=literal(agent or words.status_agent))}**\n\n{agent_help}")
     if is_admin:
-        lines = [f"- **/{name}** {getattr(words, f'command_{name}')}" for name in ADMIN_COMMANDS]
+        lines = [_command(words, name) for name in ADMIN_COMMANDS]
         parts.append(f"{words.help_admin}\n\n" + "\n".join(lines))
     return notice_card(words.help_title, "\n\n".join(parts), language=language)
+
+
+def _command(words: Texts, name: str) -> str:
+    return f"- **/{name}** {getattr(words, 'command_' + name.replace('-', '_'))}"
 
 
 def status_card(

@@ -316,6 +316,9 @@ EN = Texts(
     command_users="who may do what",
     command_requests="who is waiting to be let in",
     command_web="a link to the admin page (in a private chat)",
+    command_settlement="what waits to be booked; apply or stop one",
+    command_pause="pause settlement until somebody resumes it",
+    command_resume_settlement="go on with settlement",
     admins_only="Only admins of this bot can do that.",
     grant_how="Please name a person, for example: @Bob wiki_read code_write 7d 20x. Switches: chat, wiki_read, "
     "wiki_write, code_write, admin; 12h or 7d for how long; 20x for how many messages.",

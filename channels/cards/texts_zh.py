@@ -309,6 +309,9 @@ ZH = Texts(
     command_users="谁可以做什么",
     command_requests="谁在等待放行",
     command_web="管理页面的登录链接（仅限单聊）",
+    command_settlement="查看等待入账的结算，执行或停止其中一项",
+    command_pause="暂停结算，直到有人恢复",
+    command_resume_settlement="恢复结算",
     admins_only="只有机器人的管理员可以这样做。",
     grant_how="请写明是谁，例如：@Bob wiki_read code_write 7d 20x。权限：chat、wiki_read、wiki_write、"
     "code_write、admin；12h 或 7d 表示多久；20x 表示多少条消息。",

@@ -339,6 +339,9 @@ class Texts:
     command_users: str
     command_requests: str
     command_web: str
+    command_settlement: str
+    command_pause: str
+    command_resume_settlement: str
     admins_only: str
     grant_how: str
     grant_unclear: str  # {word}

@@ -1,4 +1,4 @@
-"""`channels access …` while no service runs: the same operations on the domain file itself."""
+"""`channels access|sessions|settlement|quota …` while no service runs: the same operations on the file itself."""
 
 import asyncio
 import sys
@@ -9,8 +9,7 @@ from channels.cli.importing import no_collector
 from channels.config import Settings
 
 with no_collector():
-    from channels.app.access_operations import READING
-    from channels.app.closed_file import ask_closed_file
+    from channels.app.closed_file import READING, ask_closed_file
 
 
 def ask_file(settings: Settings, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from channels.cli.demo_words import DemoCommand
 from channels.cli.faults import explain
 from channels.cli.importing import no_collector
 from channels.cli.sessions import app as sessions
+from channels.cli.settlement import app as settlement
+from channels.cli.settlement import quota
 from channels.cli.topic import app as topic
 
 DEMO_PORT, EMULATOR_PORT = 8790, 8800
@@ -30,6 +32,8 @@ web = typer.Typer(no_args_is_help=True, help="The admin page.")
 app.add_typer(web, name="web")
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
+app.add_typer(settlement, name="settlement")
+app.add_typer(quota, name="quota")
 app.add_typer(topic, name="topic")
 
 ConfigFile = Annotated[

@@ -1,12 +1,13 @@
-"""`channels sessions …`: conversations, looked at, put away and deleted by the running service."""
+"""`channels sessions …`: conversations, looked at, put away and deleted."""
 
-import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from channels.cli.either import ask_either, print_json
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Conversations: look, archive, delete.")
 
@@ -88,16 +89,11 @@ def delete(
 
 
 def _ask(config: Path | None, operation: str, arguments: dict[str, Any], as_json: bool) -> Any:
-    """The service's answer; None once it was printed as JSON."""
-    import json
-
-    from channels.cli.control_client import call_service
-    from channels.cli.running import read_settings
-
-    answer = call_service(read_settings(config, os.environ).control_socket, operation, arguments)
+    """The answer; None once it was printed as JSON."""
+    answer = ask_either(config, operation, arguments)
     if not as_json:
         return answer
-    print(json.dumps(answer, ensure_ascii=False, indent=2))
+    print_json(answer)
     return None
 
 

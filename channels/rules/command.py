@@ -15,7 +15,10 @@ COMMANDS: tuple[str, ...] = (
     *("archive", "unarchive", "delete"),
     *("whoami", "userid", "groupid", "health"),
 )
-ADMIN_COMMANDS: tuple[str, ...] = ("grant", "revoke", "users", "requests", "web")
+ADMIN_COMMANDS: tuple[str, ...] = (
+    *("grant", "revoke", "users", "requests", "web"),
+    *("settlement", "pause", "resume-settlement"),
+)
 CHINESE: dict[str, str] = {
     "帮助": "help",
     "新对话": "new",
@@ -35,6 +38,9 @@ CHINESE: dict[str, str] = {
     "收回": "revoke",
     "用户": "users",
     "申请": "requests",
+    "结算": "settlement",
+    "暂停结算": "pause",
+    "恢复结算": "resume-settlement",
     "管理页面": "web",
 }
 # What needs no session, and so still works in a topic that has expired

@@ -15,6 +15,8 @@ from channels.service.commands_access import AccessCommands
 from channels.service.commands_agents import AgentCommands
 from channels.service.commands_archive import ArchiveCommands
 from channels.service.commands_sessions import SessionCommands
+from channels.service.commands_settlement import COMMANDS as SETTLEMENT_COMMANDS
+from channels.service.commands_settlement import SettlementCommands
 from channels.service.context import Context
 from channels.service.standing import Standing
 from channels.service.stopping import Stopping
@@ -38,10 +40,11 @@ class Commands:
         choosing: AgentCommands,
         access: AccessCommands,
         archive: ArchiveCommands,
+        settlement: SettlementCommands,
     ) -> None:
         self._context, self._stopping, self._standing = context, stopping, standing
         self._conversations, self._choosing, self._access = conversations, choosing, access
-        self._archive = archive
+        self._archive, self._settlement = archive, settlement
 
     async def carry_out(self, command: Command | UnknownCommand, message: Message) -> Decided:
         """The command's effect and its answer card."""
@@ -50,6 +53,8 @@ class Commands:
                 words = texts(self._language)
                 card = self._notice(words.not_admitted_title, words.not_admitted)
                 decided = await self._answer(message, "not_admitted", card)
+            case Command(name, arguments) if name in SETTLEMENT_COMMANDS:
+                decided = await self._answer(message, name, await self._settlement.card(name, arguments, message))
             case Command(name, arguments) if name in ADMIN_COMMANDS:
                 decided = await self._answer(message, name, await self._access.card(name, arguments, message))
             case UnknownCommand(typed, nearest):

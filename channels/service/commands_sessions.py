@@ -8,9 +8,10 @@ from channels.cards.texts import texts
 from channels.ids import SessionId
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
+from channels.service.commands_settlement import quota_lines
 from channels.service.context import Context
+from channels.service.quota_desk import QuotaDesk
 from channels.service.workspaces import Found, NotFound, Workspaces
-from channels.store.sessions import Usage
 from channels.store.transactions.admit import Decided, answer_command
 from channels.store.transactions.converse import (
     Agents,
@@ -20,10 +21,10 @@ from channels.store.transactions.converse import (
     find_current,
     find_numbered,
     list_sessions,
-    read_usage,
     resume_session,
     start_anew,
 )
+from channels.store.usage import Used
 
 LISTED = 10
 DAY_MS = 24 * 3_600_000
@@ -32,8 +33,8 @@ DAY_MS = 24 * 3_600_000
 class SessionCommands:
     """Carries out what moves a conversation, or counts it."""
 
-    def __init__(self, context: Context, workspaces: Workspaces) -> None:
-        self._context, self._workspaces = context, workspaces
+    def __init__(self, context: Context, workspaces: Workspaces, quotas: QuotaDesk) -> None:
+        self._context, self._workspaces, self._quotas = context, workspaces, quotas
 
     async def carry_out(self, name: str, arguments: str, message: Message) -> Decided:
         """`name` is new, sessions, resume, cd or usage."""
@@ -101,8 +102,10 @@ class SessionCommands:
         context = self._context
         now, user_id = context.now(), message.envelope.sender.user_id
         moments = (now - DAY_MS, now - 30 * DAY_MS, 0)
-        day, month, whole = map(_usage_line, await context.database.read(read_usage, user_id, moments))
-        return usage_card(self._language, day, month, whole)
+        day, month, whole = [_usage_line(await self._quotas.used(user_id, since)) for since in moments]
+        standing = (await self._quotas.account(user_id)).standing
+        quota = quota_lines(self._language, standing, context.policy.quota.zone)
+        return usage_card(self._language, day, month, whole, quota)
 
     async def _say(self, name: str, message: Message, card: Card) -> Decided:
         context, answer = self._context, self._answer(card)
@@ -132,5 +135,5 @@ class SessionCommands:
         return self._context.preferences.language
 
 
-def _usage_line(used: Usage) -> UsageLine:
+def _usage_line(used: Used) -> UsageLine:
     return UsageLine(used.turns, used.sessions, used.input_tokens, used.output_tokens)

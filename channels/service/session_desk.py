@@ -6,13 +6,15 @@ process dies in between.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 from channels.cards.texts import texts
 from channels.errors import Refused
 from channels.ids import EventId, SessionId
 from channels.logs import SESSION_MOVED, get_logger
 from channels.rules.access import Actor
-from channels.service.context import Context
+from channels.service.context import Preferences
+from channels.store.database import Database
 from channels.store.sessions import Session
 from channels.store.transactions.archive import (
     Move,
@@ -37,10 +39,21 @@ LOG_ENTRIES = 200
 log = get_logger(__name__)
 
 
+class Surroundings(Protocol):
+    """What the desk needs of a boot. A `Context` is one; so is the file of a service that does not run."""
+
+    database: Database
+    preferences: Preferences
+
+    def now(self) -> int: ...
+
+    def leave(self, session_id: SessionId | None) -> None: ...
+
+
 class SessionDesk:
     """Looks at sessions, puts them away, takes them out again, deletes them."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Surroundings) -> None:
         self._context = context
         self.tell_over: Callable[[Session], None] = lambda session: None
 

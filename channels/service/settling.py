@@ -152,6 +152,8 @@ class Settling:
         if isinstance(found, Refused):
             self.schedule.take((), 0, True, (), context.now())  # nobody can read it: nothing is tried
             return
+        if self.schedule.paused and not found.user_paused:
+            self._sweep_at = 0  # what ended meanwhile is not even queued
         stopped = [one.session_hash for one in found.stops]
         self.schedule.take(found.pending, found.generation, found.user_paused, stopped, context.now())
         self.schedule.renew_stops(context.now())

@@ -43,6 +43,7 @@ HAS_LIVE_OF_NOBODY = """
 SELECT 1 FROM reservations WHERE state = 'held' AND expires_at > :now AND session_hash IS NULL LIMIT 1
 """
 COUNT_HELD = "SELECT settlement, count(*), min(reserved_at) FROM reservations WHERE state = 'held' GROUP BY settlement"
+SELECT_HELD = f"SELECT {_ROW} FROM reservations WHERE reserved_at >= :since AND state = 'held'"
 SELECT_HELD_OF_PERSON = f"""
 SELECT {_ROW} FROM reservations WHERE user_id = :user_id AND reserved_at >= :since AND state = 'held'
 """
@@ -159,6 +160,11 @@ def has_live_receipt(tx: Tx, session_hash: str, now: int) -> bool:
 def count_held(tx: Tx) -> dict[str, tuple[int, int]]:
     """Of what is held, by the state of its settlement: how many, and since when the oldest."""
     return {row[0]: (row[1], row[2]) for row in tx.rows(COUNT_HELD)}
+
+
+def held_since(tx: Tx, since: int) -> list[Reservation]:
+    """Everything that was reserved since then and is not released."""
+    return [_from_row(row) for row in tx.rows(SELECT_HELD, {"since": since})]
 
 
 def held_of_person(tx: Tx, user_id: UserId, since: int) -> list[Reservation]:

@@ -51,12 +51,6 @@ WHERE chat_id = :chat_id AND user_id = :user_id ORDER BY created_at, session_id
 SELECT_FIRST_SAID = """
 SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'user/message' ORDER BY number LIMIT 1
 """
-SUM_OF_TURNS = """
-SELECT count(*), coalesce(sum(json_extract(body, '$.input_tokens')), 0),
-       coalesce(sum(json_extract(body, '$.output_tokens')), 0),
-       coalesce(sum(json_extract(body, '$.cached_tokens')), 0), count(DISTINCT session_id)
-FROM session_events WHERE kind = 'usage' AND turn_id IN (SELECT value FROM json_each(:turn_ids))
-"""
 SELECT_PRIVATE_CHAT = """
 SELECT chat_id FROM sessions WHERE user_id = :user_id AND chat_type = 'p2p' AND chat_id <> :user_id
 ORDER BY created_at DESC LIMIT 1
@@ -279,12 +273,6 @@ def sum_usage(tx: Tx, session_id: SessionId) -> tuple[int, int, int, int]:
     bodies = [json.loads(row[0]) for row in tx.rows(SELECT_USAGE, {"session_id": session_id})]
     totals = [sum(int(body[name]) for body in bodies) for name in ("input_tokens", "output_tokens", "cached_tokens")]
     return len(bodies), totals[0], totals[1], totals[2]
-
-
-def usage_of_turns(tx: Tx, turn_ids: Iterable[TurnId]) -> Usage:
-    """What these turns have used, folded from the logs of all sessions they stand in."""
-    row = tx.row(SUM_OF_TURNS, {"turn_ids": json.dumps(list(turn_ids))})
-    return Usage(*row) if row else Usage()
 
 
 def count_sessions(tx: Tx) -> int:

@@ -38,7 +38,6 @@ SELECT_OPEN_OF_PERSON = f"""
 SELECT {_TURN} FROM turns WHERE sender_user_id = :user_id AND state IN ('queued', 'entered')
 ORDER BY state = 'entered' DESC, seq DESC
 """
-SELECT_IDS_OF_PERSON = "SELECT turn_id FROM turns WHERE sender_user_id = :user_id AND queued_at >= :since"
 HAS_WAITED = """
 SELECT 1 FROM turns AS mine JOIN turns AS other ON other.session_id = mine.session_id AND other.seq < mine.seq
 WHERE mine.turn_id = :turn_id AND (other.ended_at IS NULL OR other.ended_at >= mine.queued_at) LIMIT 1
@@ -167,11 +166,6 @@ def open_turns_of_session(tx: Tx, session_id: SessionId) -> list[Turn]:
 def open_turns_of_person(tx: Tx, user_id: UserId) -> list[Turn]:
     """Running turns first, then waiting ones, newest first."""
     return [_turn(row) for row in tx.rows(SELECT_OPEN_OF_PERSON, {"user_id": user_id})]
-
-
-def turns_of_person(tx: Tx, user_id: UserId, since: int) -> list[TurnId]:
-    """Every turn that stood for this person since then."""
-    return [TurnId(row[0]) for row in tx.rows(SELECT_IDS_OF_PERSON, {"user_id": user_id, "since": since})]
 
 
 def recent_turns(tx: Tx, before: int, limit: int) -> list[tuple[int, Turn]]:

@@ -29,6 +29,8 @@ SUMS_BY_USER = f"SELECT user_id, {_SUM} FROM usage WHERE queued_at >= :since GRO
 SUMS_BY_SESSION = f"SELECT session_id, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY session_id"
 SUMS_BY_AGENT = f"SELECT agent, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY agent"
 SUMS_BY_MODEL = f"SELECT model, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY model"
+SESSIONS_OF_PERSON = "SELECT DISTINCT session_id FROM usage WHERE user_id = :user_id AND queued_at >= :since"
+SESSIONS_OF_ALL = "SELECT DISTINCT session_id FROM usage WHERE queued_at >= :since"
 _SUMS: dict[By, str] = {
     "user": SUMS_BY_USER,
     "session": SUMS_BY_SESSION,
@@ -116,6 +118,15 @@ def sum_of_session(tx: Tx, session_id: SessionId) -> Used:
 def sum_of_all(tx: Tx, since: int = 0) -> Used:
     row = tx.row(SUM_OF_ALL, {"since": since})
     return Used(*row) if row else Used()
+
+
+def sessions_of(tx: Tx, user_id: UserId | None, since: int) -> set[SessionId]:
+    """In which sessions something was used since then, by this person or (None) by anybody."""
+    if user_id is None:
+        rows = tx.rows(SESSIONS_OF_ALL, {"since": since})
+    else:
+        rows = tx.rows(SESSIONS_OF_PERSON, {"user_id": user_id, "since": since})
+    return {SessionId(row[0]) for row in rows}
 
 
 def sums_by(tx: Tx, by: By, since: int = 0) -> dict[str, Used]:

@@ -19,25 +19,48 @@ from channels.store.batch import Batch
 from channels.store.domain_file import open_domain_file
 from channels.store.transactions.boot import take_ownership
 from channels.store.transactions.run import Lease, enter_turn, finish_turn, save_progress
-from tests.crash.children import ROOT
+from channels.store.tx import StatementHook
+from tests.crash.bookkeeping import BOOKS
+from tests.crash.children import KILLED, ROOT
+from tests.crash.points import name_of_statement
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import admit, finish_of, lease_of, message
 
 
 class Desk(Store):
-    """The file, open for one order; `epoch` is this executor's own."""
+    """The file, open for one order; `epoch` is this executor's own. An order may say when it is (`now`), how many pages
+    the file may have (`pages`), and at which point this process stands still until it is let go or killed (`hold`)."""
 
-    def __init__(self, path: Path, epoch: int) -> None:
+    def __init__(self, path: Path, epoch: int, order: dict[str, Any]) -> None:
         self._file = open_domain_file(path, now_ms=0)
         self.connection = self._file.connection
-        self._batch = Batch(self.connection, before_commit=owners.count_commit)
-        self.now, self.epoch = 1_000_000, OwnerEpoch(epoch)
+        if "pages" in order:
+            self.connection.execute(f"PRAGMA max_page_count = {order['pages']}")
+        hook = _holding(order["hold"], order.get("nth", 1)) if "hold" in order else None
+        self._batch = Batch(self.connection, hook, owners.count_commit)
+        self.now, self.epoch = order.get("now", 1_000_000), OwnerEpoch(epoch)
+
+
+def _holding(point: str, nth: int) -> StatementHook:
+    """Says that the point is reached and waits for one line: the test's barrier."""
+    left = [nth]
+
+    def hold(sql: str) -> None:
+        if name_of_statement(sql) == point:
+            left[0] -= 1
+            if left[0] == 0:
+                _say({"reached": point})
+                sys.stdin.readline()
+
+    return hold
 
 
 def carry_out(order: dict[str, Any], path: Path, provider: Path, epoch: int) -> tuple[Any, int]:
     """The answer, and the epoch that this executor has from now on."""
-    desk = Desk(path, epoch)
+    desk = Desk(path, epoch, order)
     try:
+        if order["do"] in BOOKS:
+            return BOOKS[order["do"]](desk, order), epoch
         match order:
             case {"do": "own"}:
                 epoch = desk.run(take_ownership, f"uuid-{os.getpid()}", "test", desk.now).epoch
@@ -85,8 +108,12 @@ def main() -> None:
             reply: dict[str, Any] = {"answer": answer}
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {error}"}
-        sys.stdout.write(json.dumps(reply) + "\n")
-        sys.stdout.flush()
+        _say(reply)
+
+
+def _say(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
 
 
 class Executor:
@@ -116,6 +143,26 @@ class Executor:
         async with asyncio.timeout(30):
             reply = json.loads(await self.process.stdout.readline())
         return reply.get("answer", reply)
+
+    async def reach(self, point: str, **order: Any) -> bool:
+        """Let it begin and stand still at a point; False when it came to its end (or refused) without passing there."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(order | {"hold": point}).encode() + b"\n")
+        async with asyncio.timeout(30):
+            return "reached" in json.loads(await self.process.stdout.readline())
+
+    async def go_on(self) -> Any:
+        """Let it go on from where it stands; what it answers."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(b"\n")
+        async with asyncio.timeout(30):
+            reply = json.loads(await self.process.stdout.readline())
+        return reply.get("answer", reply)
+
+    async def kill(self) -> None:
+        """SIGKILL, from outside."""
+        self.process.kill()
+        assert await self.process.wait() == KILLED
 
     async def end(self) -> None:
         if self.process.returncode is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from channels.ids import OwnerEpoch, UserId
+from channels.ids import OwnerEpoch
 from channels.rules import settlement as rules
 from channels.rules.settlement import Caller, Code, Terminal
 from channels.store import evidence, reservations, settlements, turns
@@ -13,7 +13,6 @@ from channels.store.transactions.settle import Closing, NotSettled, complete, is
 from channels.store.transactions.settlement import Acked, enqueue
 from channels.store.transactions.settlement_facts import Refused, freeze, open_outbox, retire
 from channels.store.tx import Tx
-from channels.store.usage import Used
 
 PAGE = 200
 # An enqueue that was refused with one of these is tried again when it may go: nothing has come to nothing yet.
@@ -62,18 +61,7 @@ def _lingering(tx: Tx) -> Iterator[Reservation]:
         after = (page[-1].reserved_at, page[-1].reservation_id) if page else (0, "end")
 
 
-def unsettled_of_person(tx: Tx, user_id: UserId, since: int = 0) -> Used:
-    """What this person's ended turns have used that is not booked yet."""
-    total = Used()
-    for reservation in reservations.held_of_person(tx, user_id, since):
-        found = _own_evidence(tx, reservation)
-        if found is not None:
-            said = found.said
-            total = total.plus(Used(said.turns, 0, said.input_tokens, said.output_tokens, said.cached_tokens))
-    return total
-
-
-def _own_evidence(tx: Tx, reservation: Reservation) -> Evidence | None:
+def own_evidence(tx: Tx, reservation: Reservation) -> Evidence | None:
     """The evidence that may close this reservation: of its own start and executor."""
     stored = evidence.evidence_of(tx, reservation.reservation_id)
     return next((one for one in stored if is_in_scope(tx, reservation, one)), None)
@@ -84,7 +72,7 @@ def _close(tx: Tx, reservation: Reservation, epoch: OwnerEpoch, now: int) -> str
     turn = turns.find_turn(tx, reservation.turn_id)
     if turn is None or turn.state != "ended":
         return ""
-    found = _own_evidence(tx, reservation)
+    found = own_evidence(tx, reservation)
     if found is not None and reservation.settlement == "none":
         done = enqueue(tx, reservation.reservation_id, found.ref, Caller(None, epoch), now)
         if isinstance(done, Acked):

@@ -6,7 +6,7 @@ from channels.ids import ConversationKey, SendUuid, SessionId, TurnId, UserId
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
 from channels.store import chosen_agents, inbox, routes, sessions, snapshots, turns
-from channels.store.sessions import Session, Usage
+from channels.store.sessions import Session
 from channels.store.transactions.admit import Decided, answer_command, claim_key
 from channels.store.transactions.place import put_place
 from channels.store.tx import Tx
@@ -181,11 +181,6 @@ def change_folder(
     if inbox.is_accepted(tx, message.envelope.message_id):
         put_place(tx, session_id, path, branch, now)
     return answered(tx, message, "command:cd", answer, now)
-
-
-def read_usage(tx: Tx, user_id: UserId, moments: tuple[int, ...]) -> tuple[Usage, ...]:
-    """What a person's questions have used since each of these moments."""
-    return tuple(sessions.usage_of_turns(tx, turns.turns_of_person(tx, user_id, since)) for since in moments)
 
 
 def answered(tx: Tx, message: Message, verdict: str, answer: Answer, now: int) -> Decided:

@@ -395,6 +395,16 @@ class TestPause:
         await office.work()
         assert (office.state_of(early.key), office.state_of(late.key)) == ("expired", "settled")
 
+    async def test_what_ended_meanwhile_is_queued_at_once(self, office: Office, ledger: Ledger) -> None:
+        ledger.pause()
+        await office.work()
+        done = ledger.finish(ledger.start())
+        assert not isinstance(done.settlement, Acked)
+        ledger.resume()
+        await office.moment()
+        await office.work()
+        assert ledger.store.rows("SELECT way FROM releases") == [("settled",)]
+
     async def test_stops_are_submitted_all_the_same(self, office: Office, ledger: Ledger) -> None:
         ledger.pause()
         office.settling_.owe_stop(ledger.session_of(ledger.start()), "demo", "test")
