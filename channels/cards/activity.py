@@ -24,6 +24,7 @@ TOOL_MARKS = {
     ToolStatus.DENIED: "⊘",
     ToolStatus.DONE: "✓",
     ToolStatus.FAILED: "✗",
+    ToolStatus.UNKNOWN: "?",
 }
 PLAN_MARKS = {"completed": "☑", "in_progress": "▸", "pending": "☐"}
 
@@ -88,6 +89,9 @@ def _tools_title(view: View, words: Texts) -> str:
     denied = sum(tool.status is ToolStatus.DENIED for tool in view.tools)
     if denied:
         return words.tools_denied.format(count=count, denied=denied)
+    unknown = sum(tool.status is ToolStatus.UNKNOWN for tool in view.tools)
+    if unknown:
+        return words.tools_unknown.format(count=count, unknown=unknown)
     failed = sum(tool.status is ToolStatus.FAILED for tool in view.tools)
     return words.tools_failed.format(count=count, failed=failed) if failed else words.tools_done.format(count=count)
 

@@ -16,8 +16,8 @@ from channels.cards.markdown import beginning, clean, clean_units, literal, plai
 from channels.cards.mending import hold_back
 from channels.cards.paging import Page, pages
 from channels.cards.texts import Texts, texts
-from channels.rules.agent_event import Outcome
-from channels.rules.turn import RUNNING, Phase, View, shown_phase
+from channels.rules.agent_event import Outcome, ToolStatus
+from channels.rules.turn import HARMLESS, RUNNING, Phase, View, shown_phase
 
 TEMPLATES: dict[Phase, str] = {
     Phase.WAITING: "grey",
@@ -138,7 +138,8 @@ def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:
             what = words.fresh_offer if view.lost_session and offer else words.failed_do
             return [f"⚠️ {error}", words.kept + words.between_sentences + what if kept else what]
         case Phase.INTERRUPTED:
-            return [f"⚠️ {words.interrupted_note}{kept_too}{words.between_sentences}{offer or words.interrupted_do}"]
+            note = f"⚠️ {words.interrupted_note}{kept_too}{words.between_sentences}{offer or words.interrupted_do}"
+            return [*_at_work(view, words), note]
         case Phase.STOPPED:
             return [words.stopped_note + kept_too]
         case Phase.DONE if view.outcome is Outcome.MAX_TOKENS:
@@ -147,6 +148,13 @@ def _notes(view: View, words: Texts, *, kept: bool, offer: str) -> list[str]:
             return [words.empty_answer]
         case _:
             return []
+
+
+def _at_work(view: View, words: Texts) -> list[str]:
+    """What was being done when the service went down, and may be half done. Markdown."""
+    cut = [tool for tool in view.tools if tool.status is ToolStatus.UNKNOWN and tool.kind not in HARMLESS]
+    things = one_line("; ".join(tool.title for tool in cut), UNREAD_CHARACTERS)
+    return [f"⚠️ {literal(words.interrupted_tools.format(things=things))}"] if things else []
 
 
 def _summary(view: View, page: Page, text: str, words: Texts) -> str:

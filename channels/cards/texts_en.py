@@ -24,6 +24,7 @@ EN = Texts(
     tools_failed="Tools · {count} ({failed} failed)",
     tools_asking="Tools · {count}, waiting for your decision",
     tools_denied="Tools · {count} ({denied} refused)",
+    tools_unknown="Tools · {count} ({unknown} cut off)",
     diff_cut="… {count} more lines of this change",
     tools_earlier="… {count} earlier",
     plan="Plan · {done} of {total}",
@@ -36,6 +37,8 @@ EN = Texts(
     kept="Everything above is kept.",
     stopped_note="Stopped at your request.",
     interrupted_note="The service was interrupted while answering.",
+    interrupted_tools="This was at work when the service went down, and may be done, half done or not begun: "
+    "{things}. It was not run again; please look before you go on.",
     interrupted_do="Send your message again to retry.",
     interrupted_offer="Press Continue and I will go on, or send your message again.",
     interrupted_offer_above="Press Continue on the first card and I will go on, or send your message again.",

@@ -35,6 +35,7 @@ class Texts:
     tools_failed: str  # {count} {failed}
     tools_asking: str  # {count}
     tools_denied: str  # {count} {denied}
+    tools_unknown: str  # {count} {unknown}: they ran when the service went down
     diff_cut: str  # {count}: lines of a change that are not shown
     tools_earlier: str  # {count}: earlier tool calls that are not listed
     plan: str  # {done} {total}
@@ -47,6 +48,7 @@ class Texts:
     kept: str  # said under a text that a person has already read and that stays
     stopped_note: str
     interrupted_note: str
+    interrupted_tools: str  # {things}: what was being done and may be half done
     interrupted_do: str
     interrupted_offer: str  # instead of `interrupted_do` where this card has the button
     interrupted_offer_above: str  # where the first card of several has it

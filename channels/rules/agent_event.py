@@ -25,6 +25,7 @@ class ToolStatus(StrEnum):
     DENIED = "denied"
     DONE = "done"
     FAILED = "failed"
+    UNKNOWN = "unknown"  # never said by an agent: the service went down while it ran
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from channels.rules.agent_event import Outcome
+from channels.rules.agent_event import Outcome, ToolCalled, ToolStatus, ToolUpdated
+from channels.rules.turn import Tool, View, advance
 
+STATUSES = frozenset(status.value for status in ToolStatus)
 GOOD_ENDS = {Outcome.COMPLETED.value: Outcome.COMPLETED, Outcome.MAX_TOKENS.value: Outcome.MAX_TOKENS}
 
 
@@ -33,6 +35,20 @@ class Interrupted:
 
 
 Verdict = Stopped | Finished | Interrupted
+
+
+def tools_of(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[Tool, ...]:
+    """The tools of one turn as its log entries leave them; some may have been at work."""
+    view = View("")
+    for kind, body in entries:
+        match kind, body:
+            case "tool/call", {"tool_id": str(tool_id), "title": str(title)}:
+                texts = {name: str(body.get(name, "")) for name in ("arguments", "diff")}
+                view = advance(view, ToolCalled(tool_id, title, str(body.get("kind", "other")), **texts))
+            case "tool/result", {"tool_id": str(tool_id), "status": str(status)} if status in STATUSES:
+                texts = {name: str(body.get(name, "")) for name in ("output", "diff")}
+                view = advance(view, ToolUpdated(tool_id, ToolStatus(status), **texts))
+    return view.tools
 
 
 def classify_turn(stop_requested: bool, entries: Iterable[tuple[str, Mapping[str, Any]]]) -> Verdict:

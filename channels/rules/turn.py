@@ -53,7 +53,9 @@ class Phase(StrEnum):
 
 
 RUNNING = frozenset({Phase.WAITING, Phase.THINKING, Phase.REPLYING, Phase.ASKING})
-UNREPORTED = frozenset({ToolStatus.PENDING, ToolStatus.RUNNING, ToolStatus.ASKING})
+AT_WORK = frozenset({ToolStatus.PENDING, ToolStatus.RUNNING})
+UNREPORTED = AT_WORK | {ToolStatus.ASKING}
+HARMLESS = frozenset({"read", "search", "fetch", "think"})  # kinds of tools after which nobody need look
 
 PHASE_OF_OUTCOME: dict[Outcome, Phase] = {
     Outcome.COMPLETED: Phase.DONE,
@@ -147,8 +149,15 @@ def joined_prefix(text: str) -> str:
 
 
 def finished(view: View, outcome: Outcome, error: str = "") -> View:
-    """The view of a turn that has ended; tools that never reported back are shown as failed."""
-    tools = tuple(replace(tool, status=ToolStatus.FAILED) if tool.status in UNREPORTED else tool for tool in view.tools)
+    """The view of a turn that has ended; tools that never reported back are shown as failed, but where we went down
+    ourselves nobody knows what became of those that ran."""
+    at_work = outcome is Outcome.INTERRUPTED
+    tools = tuple(
+        replace(tool, status=ToolStatus.UNKNOWN if at_work and tool.status in AT_WORK else ToolStatus.FAILED)
+        if tool.status in UNREPORTED
+        else tool
+        for tool in view.tools
+    )
     return replace(view, phase=PHASE_OF_OUTCOME[outcome], outcome=outcome, error=error, tools=tools)
 
 

@@ -12,7 +12,7 @@ from typing import assert_never
 from channels.ids import TurnId
 from channels.logs import AGENT_FAILED, LOOP_FAILED, TURN_ENDED, get_logger
 from channels.rules.agent_event import Outcome
-from channels.rules.repair import Finished, Interrupted, Stopped, classify_turn
+from channels.rules.repair import Finished, Interrupted, Stopped, classify_turn, tools_of
 from channels.rules.turn import View, finished
 from channels.service.context import Context
 from channels.service.delivery import Delivery
@@ -72,7 +72,8 @@ class Repair:
 
     async def _end(self, wreck: Wreck) -> None:
         context, turn = self._context, wreck.turn
-        verdict = classify_turn(turn.stop_requested, [(entry.kind, entry.body) for entry in wreck.entries])
+        entries = [(entry.kind, entry.body) for entry in wreck.entries]
+        verdict = classify_turn(turn.stop_requested, entries)
         match verdict:
             case Stopped():
                 outcome, text = Outcome.STOPPED, wreck.last_text
@@ -88,7 +89,7 @@ class Repair:
             and context.preferences.replay_interrupted == "ask"
             and await self._resumes(wreck)
         )
-        view = View(turn.turn_id, answer=text, agent=wreck.agent)
+        view = View(turn.turn_id, answer=text, agent=wreck.agent, tools=tools_of(entries))
         cards = draw(finished(view, outcome), context.preferences.language, offer=offer)
         partial: tuple[str, dict[str, object]] = ("assistant/message", {"text": text, "partial": True})
         said = (partial,) if text and not isinstance(verdict, Finished) else ()

@@ -21,7 +21,7 @@ from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED,
 from channels.rules.agent_event import Ended, Outcome, SessionOpened, ToolCalled, ToolStatus, ToolUpdated
 from channels.rules.agent_text import WholeText
 from channels.rules.permission import PermissionAnswer, PermissionQuestion
-from channels.rules.turn import Phase, View, advance, finished, joined_prefix, with_status
+from channels.rules.turn import HARMLESS, Phase, View, advance, finished, joined_prefix, with_status
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
@@ -301,7 +301,7 @@ class TurnRun:
                 self._log.add(event)
                 if streaming:
                     live.show(self._view)
-                await self._save()
+                await self._save(at_once=isinstance(event, ToolCalled) and event.kind not in HARMLESS)
 
     async def _keep_reference(self, agent: str, reference: str) -> None:
         """Before anything else is done in that session: a restart is to find it."""
@@ -311,11 +311,12 @@ class TurnRun:
         except OperationalError as error:  # a full disk: this turn goes on, the next one may find no session
             log.error(LOOP_FAILED, loop="turn.reference", turn_id=self._lease.turn_id, error=str(error))
 
-    async def _save(self) -> None:
-        """What the person has read so far, with the first words and then once a second; ends the run when the turn is
-        not ours. A disk that is full for a while only means that less is saved."""
+    async def _save(self, *, at_once: bool = False) -> None:
+        """What the person has read so far, with the first words and then once a second, and before a tool changes
+        something, so that a restart knows of it; ends the run when the turn is not ours. A disk that is full for a
+        while only means that less is saved."""
         monotonic, first_words = self._context.clock.monotonic(), bool(self._view.answer) and not self._saved_words
-        if monotonic - self._saved_at < SAVE_EVERY_S and not first_words:
+        if monotonic - self._saved_at < SAVE_EVERY_S and not first_words and not at_once:
             return
         self._saved_at, self._saved_words = monotonic, bool(self._view.answer)
         context, entries = self._context, self._log.take()

@@ -326,6 +326,15 @@ def family(session: Session, text: str) -> None:
     session.cancelled.wait()
 
 
+def toil(session: Session, text: str) -> None:
+    """Begin to change something, with a child in the group and one outside of it, and never come to an end."""
+    session.say("I begin.")
+    session.tool("w1", "Rebuild everything", "execute", rawInput={"command": "make all"})
+    session.step("w1", "in_progress")
+    session.until_heard()
+    family(session, text)
+
+
 def blocks(session: Session, text: str) -> None:
     session.say("see the blocks")
 
