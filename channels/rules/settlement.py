@@ -18,7 +18,7 @@ Then the trial, in a savepoint: success books and retires in one commit, failure
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -166,12 +166,16 @@ def settlement_key(environment: str, reservation_id: ReservationId) -> str:
 
 def fingerprint(receipt: Receipt) -> str:
     """Two receipts with one fingerprint hold the same for the same turn until the same moment."""
-    return sha256_hex(canonical(asdict(receipt)))
+    return sha256_hex(canonical(_values(receipt)))
 
 
 def payload(item: Item) -> str:
     """The frozen coordinates in their one spelling."""
-    return canonical(asdict(item))
+    return canonical(_values(item) | {"receipt": _values(item.receipt), "evidence": _values(item.evidence)})
+
+
+def _values(value: Item | Receipt | EvidenceRef) -> dict[str, object]:
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def payload_hash(item: Item) -> str:

@@ -109,7 +109,7 @@ SELECT reservation_id, session_hash FROM settlement_pending
 WHERE session_hash IN (SELECT session_hash FROM settlement_stops)
 UNION ALL SELECT reservation_id, session_hash FROM reservations
 JOIN settlement_stops USING (session_hash) JOIN releases USING (reservation_id)
-WHERE way = 'settled' AND releases.released_at > settlement_stops.stopped_at""",
+WHERE way = 'settled' AND releases.generation >= settlement_stops.generation""",
     ),
     (
         "S8_deadlines_stay",
@@ -139,8 +139,8 @@ WHERE (settlement = 'pending') <> (settlement_pending.key IS NOT NULL)""",
         "S9_a_pause_holds",
         "settled although the user had paused",
         """
-SELECT reservation_id, released_at FROM releases
-WHERE way = 'settled' AND released_at > (SELECT changed_at FROM settlement_control WHERE user_paused = 1)""",
+SELECT reservation_id, generation FROM releases
+WHERE way = 'settled' AND generation >= (SELECT paused_since FROM settlement_control WHERE user_paused = 1)""",
     ),
     (
         "settlement_bounds",

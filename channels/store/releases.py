@@ -9,12 +9,12 @@ from channels.store.tx import Tx
 
 _ROW = (
     "reservation_id, way, settlement_key, payload_hash, start_epoch, executor, kind, owner_epoch, turns_used,"
-    " day_tokens_used, month_tokens_used, receipt, released_at"
+    " day_tokens_used, month_tokens_used, receipt, released_at, generation"
 )
 INSERT_RELEASE = f"""
 INSERT INTO releases ({_ROW}, state)
 VALUES (:reservation_id, :way, :settlement_key, :payload_hash, :start_epoch, :executor, :kind, :owner_epoch,
-        :turns_used, :day_tokens_used, :month_tokens_used, :receipt, :now, 'released')
+        :turns_used, :day_tokens_used, :month_tokens_used, :receipt, :now, :generation, 'released')
 """
 SELECT_RELEASE = f"SELECT {_ROW} FROM releases WHERE reservation_id = :reservation_id"
 SELECT_BY_SETTLEMENT_KEY = f"SELECT {_ROW} FROM releases WHERE settlement_key = :key"
@@ -23,7 +23,8 @@ COUNT_BY_WAY = "SELECT way, count(*) FROM releases GROUP BY way"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """`way`: settled, late, or void; a void one has no evidence and no payload. `receipt` is forgotten with its row."""
+    """`way`: settled, late, or void; a void one has no evidence and no payload. `receipt` is forgotten with its row.
+    `generation`: of control, when it was settled; 0 when it was closed otherwise."""
 
     reservation_id: ReservationId
     way: str
@@ -36,23 +37,24 @@ class Release:
     month_tokens_used: int
     receipt: IntentId | None
     released_at: int
+    generation: int = 0
 
 
 def _from_row(row: tuple[Any, ...]) -> Release:
     ref = EvidenceRef(StartEpoch(row[4]), row[5], row[6]) if row[5] is not None else None
     receipt = IntentId(row[11]) if row[11] else None
+    used = {"turns_used": row[8], "day_tokens_used": row[9], "month_tokens_used": row[10]}
+    key, owner = {"settlement_key": row[2], "payload_hash": row[3]}, OwnerEpoch(row[7])
     return Release(
-        ReservationId(row[0]),
-        row[1],
-        row[2],
-        row[3],
-        ref,
-        OwnerEpoch(row[7]),
-        row[8],
-        row[9],
-        row[10],
-        receipt,
-        row[12],
+        reservation_id=ReservationId(row[0]),
+        way=row[1],
+        evidence=ref,
+        owner_epoch=owner,
+        receipt=receipt,
+        released_at=row[12],
+        generation=row[13],
+        **key,
+        **used,
     )
 
 
@@ -80,6 +82,7 @@ def insert_release(tx: Tx, release: Release) -> None:
             "month_tokens_used": release.month_tokens_used,
             "receipt": release.receipt,
             "now": release.released_at,
+            "generation": release.generation,
         },
     )
 

@@ -65,6 +65,7 @@ class Closing:
     payload_hash: str | None
     evidence: Evidence | None
     epoch: OwnerEpoch
+    generation: int = 0  # of control, where it settles
 
 
 def keep_evidence(
@@ -160,6 +161,7 @@ def _release(
         month_tokens_used=parts["month"].used,
         receipt=receipt,
         released_at=now,
+        generation=closing.generation,
     )
     releases.insert_release(tx, release)
     outbox.add_receipt(tx, receipt, reservation.turn_id, closing.key, closing.way, now)

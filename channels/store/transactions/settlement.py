@@ -216,7 +216,7 @@ def _try(tx: Tx, row: PendingRow, control: Control, caller: Caller, now: int) ->
     """The trial: all of it, or an attempt and its code."""
     try:
         with tx.savepoint():
-            _complete_frozen(tx, row, caller, now)
+            _complete_frozen(tx, row, control, caller, now)
             fact = write_end(tx, row, Terminal.SETTLED, "", row.attempts, now)
     except NotSettled as error:
         return _count_failure(tx, row, control, error.code, error.why, now)
@@ -225,7 +225,7 @@ def _try(tx: Tx, row: PendingRow, control: Control, caller: Caller, now: int) ->
     return Settled(with_way(tx, fact), False, control.generation)
 
 
-def _complete_frozen(tx: Tx, row: PendingRow, caller: Caller, now: int) -> None:
+def _complete_frozen(tx: Tx, row: PendingRow, control: Control, caller: Caller, now: int) -> None:
     """Settle by what was frozen, and only if it is still so."""
     item = row.item
     reservation = reservations.find_reservation(tx, item.receipt.reservation_id)
@@ -236,7 +236,7 @@ def _complete_frozen(tx: Tx, row: PendingRow, caller: Caller, now: int) -> None:
     found = evidence.find_evidence(tx, reservation.reservation_id, item.evidence)
     if found is None or found.hash != item.evidence_hash:
         raise NotSettled(Code.INVALID_EVIDENCE, "the evidence is not what it was")
-    closing = Closing("settled", Terminal.SETTLED, row.key, row.payload_hash, found, caller.epoch)
+    closing = Closing("settled", Terminal.SETTLED, row.key, row.payload_hash, found, caller.epoch, control.generation)
     complete(tx, reservation, closing, now)
 
 

@@ -100,7 +100,7 @@ class TestStop:
         for statement in (
             "UPDATE reservations SET settlement = 'pending'",
             "INSERT INTO releases SELECT reservation_id, 'released', 'settled', settlement_key, payload_hash, 1,"
-            " 'boot:1', 'ended', 1, 1, 0, 0, 'r', 1 FROM reservations",
+            " 'boot:1', 'ended', 1, 1, 0, 0, 'r', 1, 2 FROM reservations",
         ):
             with pytest.raises(sqlite3.IntegrityError):
                 ledger.store.connection.execute(statement)

@@ -19,11 +19,11 @@ T = TypeVar("T")
 class Store:
     """`run(fn, …)` commits, or raises what `fn` raised; `now` only moves when a test says so."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, now: int = 1_000_000) -> None:
         self._file = open_domain_file(path, now_ms=0)
         self.connection, self.path, self.version = self._file.connection, self._file.path, self._file.version
         self._batch = Batch(self.connection, before_commit=owners.count_commit)
-        self.now = 1_000_000
+        self.now = now
         self.epoch = self.run(take_ownership, "uuid", "test", self.now).epoch
 
     def run(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -169,12 +169,12 @@ BROKEN: dict[str, str] = {
     "S5_release_has_its_usage": "UPDATE usage SET input_tokens = 1",
     "S6_own_evidence_only": f"UPDATE turns SET start_epoch = 2 WHERE turn_id = {OLD_ID}",
     "S7_a_stopped_session_never_settles": f"""
-        INSERT INTO settlement_stops SELECT session_hash, 1, 'test', 2, 1 FROM reservations
+        INSERT INTO settlement_stops SELECT session_hash, 1, 'test', 1, 1 FROM reservations
         WHERE turn_id = {OLD_ID}""",
     "S8_deadlines_stay": "UPDATE settlement_pending SET deadline = deadline + 1",
     "S8_settled_in_time": "UPDATE reservations SET queued_at = queued_at - 300001 WHERE state = 'released'",
     "S8_queued_as_it_says": "DELETE FROM settlement_pending",
-    "S9_a_pause_holds": "INSERT INTO settlement_control VALUES (1, 1, 2, 1, 1)",
+    "S9_a_pause_holds": "INSERT INTO settlement_control VALUES (1, 1, 2, 1, 1, 1)",
     "settlement_bounds": """
         WITH RECURSIVE more (place) AS (VALUES (1) UNION ALL SELECT place + 1 FROM more WHERE place < 33)
         INSERT INTO settlement_history
