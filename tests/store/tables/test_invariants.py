@@ -155,6 +155,14 @@ BROKEN: dict[str, str] = {
     "claim_code_in_its_time": "UPDATE claim_codes SET used_at = expires_at",
     "login_link_in_its_time": "UPDATE web_logins SET opened_at = link_expires_at",
     "setting_has_its_record": "DELETE FROM audit WHERE action = 'settings.changed'",
+    "asked_by_a_running_turn": f"""
+        INSERT INTO permission_requests (token, turn_id, start_epoch, owner_epoch, chat_id, tool, kind, agent, question,
+                                         state, created_at, due_at)
+        VALUES ('t', {OLD_ID}, 1, 1, 'oc_1', 'tool', 'edit', 'demo', '{{}}', 'pending', 1, 1)""",
+    "allowed_by_somebody": f"""
+        INSERT INTO permission_requests (token, turn_id, start_epoch, owner_epoch, chat_id, tool, kind, agent, question,
+                                         state, choice, created_at, due_at, decided_at)
+        VALUES ('t', {OLD_ID}, 1, 1, 'oc_1', 'tool', 'edit', 'demo', '{{"options":[]}}', 'allowed', 0, 1, 1, 1)""",
     "S4_windows_balance": "UPDATE quotas SET turns_limit = 5, turns_free = 5 WHERE user_id = 'alice'",
     "S4_held_is_reserved": "UPDATE quotas SET tokens_held = 0 WHERE user_id = 'dave'",
     "S4_used_was_released": "UPDATE quotas SET tokens_used = 8999 WHERE user_id = 'alice' AND period = 'month'",
