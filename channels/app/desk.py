@@ -15,7 +15,9 @@ from channels.ids import OpenId, UserId
 from channels.rules.access import Actor
 from channels.service.access_desk import AccessDesk, PageLink
 from channels.service.overlay import overlaid, values_in_force
+from channels.service.quota_desk import QuotaDesk
 from channels.service.session_desk import SessionDesk
+from channels.service.settlement_desk import SettlementDesk
 from channels.store.transactions.access import admins_of
 from channels.store.transactions.web import LINK_LIFE_MS, change_settings, make_link, read_overlay
 from channels.store.tx import Tx
@@ -61,6 +63,14 @@ class AdminDesk:
     @property
     def sessions(self) -> SessionDesk:
         return self._parts.sessions
+
+    @property
+    def settlement(self) -> SettlementDesk:
+        return self._parts.ledger.desk
+
+    @property
+    def quotas(self) -> QuotaDesk:
+        return self._parts.ledger.quotas
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._parts.context.database.read(fn, *args, **kwargs)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from sqlite3 import OperationalError
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from playwright.async_api import Browser, Page, expect
 from channels.ids import OpenId, UserId
 from channels.rules.access import Actor
 from channels.store.transactions.access import Person
+from channels.store.transactions.reserve import LimitChange
 from tests.browser.conftest import DESKTOP, PHONE, OpenHouse, Picture
 from tests.integration.house import House
+from tests.integration.taps import Failing
 
 WEB = {"enabled": True, "admin": True, "port": 0}
 Enter = Callable[..., Awaitable[Page]]
@@ -71,6 +74,19 @@ async def fill(house: House) -> None:
     await house.ask("你好，请帮我看看这个 <b>文件</b>", user="Bob")
     await house.ask("error", user="张三")
     await house.ask("a-very-long-word-" * 30, user="Bob")
+    await fill_books(house)
+
+
+async def fill_books(house: House) -> None:
+    """Limits that are half used, a stopped session, and a settlement that waits with an error."""
+    assert house.service is not None
+    ledger, boss = house.service.parts.ledger, Actor(UserId("u_zhang_san"), OpenId(""), "page")
+    await house.held("SELECT count(*) FROM reservations WHERE state = 'held'", 0)
+    await ledger.quotas.set_limits(boss, "id:u_alice", LimitChange(5, 100, 1_000_000, 0))
+    await ledger.quotas.set_limits(boss, "id:u_bob", LimitChange(turns_per_day=2))
+    await ledger.desk.stop(boss, {"session_id": "a session of long ago"})
+    house.tap.listeners.append(Failing("INSERT INTO releases", lambda: OperationalError("database is locked")))
+    await house.ask("books", user="张三")
 
 
 async def walk(page: Page, house: House, take_picture: Picture, name: str) -> None:
@@ -84,6 +100,8 @@ async def walk(page: Page, house: House, take_picture: Picture, name: str) -> No
         "sessions": "/sessions",
         "turns": "/turns",
         "outbox": "/outbox",
+        "quotas": "/quotas",
+        "settlement": "/settlement",
         "settings": "/settings",
     }
     paths |= {"session": f"/sessions/{tools}", "prose": f"/sessions/{formatted}"}

@@ -13,7 +13,7 @@ from tests.browser.conftest import DESKTOP, PHONE, OpenHouse, Picture
 from tests.browser.test_admin import WEB, assert_fits, fill
 
 SPEC = find_spec("axe_playwright_python")
-PATHS = ("/", "/sessions", "/turns", "/outbox", "/people", "/settings", "/nowhere")
+PATHS = ("/", "/sessions", "/turns", "/outbox", "/people", "/quotas", "/settlement", "/settings", "/nowhere")
 
 
 async def faults(page: Page) -> list[tuple[str, str, list[Any]]]:
@@ -77,7 +77,7 @@ async def test_odd_pages_are_fit_for_everybody_too(
     await expect(page.locator("#code")).not_to_have_value("")
     await page.get_by_role("button").click()
     await expect(page.locator(".live")).not_to_be_empty()
-    for path in ("sessions", "turns", "outbox", "people", "settings", "outbox?state=unknown"):
+    for path in ("sessions", "turns", "outbox", "people", "quotas", "settlement", "settings", "outbox?state=unknown"):
         await page.goto(f"{base}/{path}")
         await look(f"empty-{path.partition('?')[0]}{'-filtered' if '?' in path else ''}")
     stranger = house.world.add_person("<img src=x onerror=alert(1)> \"Robert'); " + "A" * 60)

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from channels.web.admin import pages, people, putting_away, setting
+from channels.web.admin import pages, people, putting_away, quotas, setting, settlement
 from channels.web.admin.desk import Desk
 from channels.web.admin.entering import Entering
 from channels.web.admin.guard import BODY_LIMIT_S, make_guard
@@ -30,6 +30,10 @@ def add_admin_page(
     page.router.add_get("/people", people.show_people)
     page.router.add_post("/people", people.set_switches)
     page.router.add_post("/requests", people.decide)
+    page.router.add_get("/quotas", quotas.show_quotas)
+    page.router.add_post("/quotas", quotas.set_limits)
+    page.router.add_get("/settlement", settlement.show_settlement)
+    page.router.add_post("/settlement", settlement.change_settlement)
     page.router.add_get("/settings", setting.show_settings)
     page.router.add_post("/settings", setting.save_settings)
     page.router.add_get("/login", entering.show)

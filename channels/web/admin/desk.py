@@ -6,7 +6,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from channels.ids import UserId
 from channels.rules import access
 from channels.service.access_desk import AccessDesk
+from channels.service.quota_desk import QuotaDesk
 from channels.service.session_desk import SessionDesk
+from channels.service.settlement_desk import SettlementDesk
 from channels.store.tx import Tx
 
 P = ParamSpec("P")
@@ -41,6 +43,16 @@ class Desk(Protocol):
     @property
     def sessions(self) -> SessionDesk:
         """Archiving and deleting."""
+        ...
+
+    @property
+    def settlement(self) -> SettlementDesk:
+        """What waits to be booked, and control over it."""
+        ...
+
+    @property
+    def quotas(self) -> QuotaDesk:
+        """What people may use, and have used."""
         ...
 
     async def is_admin(self, user_id: UserId) -> bool: ...

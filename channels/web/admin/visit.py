@@ -25,6 +25,8 @@ PAGES = (
     ("turns", "/admin/turns"),
     ("outbox_page", "/admin/outbox"),
     ("people", "/admin/people"),
+    ("quotas", "/admin/quotas"),
+    ("settlement", "/admin/settlement"),
     ("settings", "/admin/settings"),
 )
 
