@@ -24,7 +24,7 @@ from tests.real_agents.scenario import Scenario
 
 async def run_agent(candidate: Candidate, cache: Path, folder: Path, shared: bool) -> AgentRecord:
     """Install it and take it through the scenario. What goes wrong stands in the record."""
-    record = AgentRecord(candidate)
+    record = AgentRecord(candidate, shared)
     try:
         record.installed = installed = await asyncio.to_thread(install, candidate, cache)
     except CannotInstall as error:

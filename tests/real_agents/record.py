@@ -20,6 +20,7 @@ class AgentRecord:
     """What came out for one agent. `trouble`: why it did not get as far as its steps."""
 
     candidate: Candidate
+    shared: bool = False
     installed: Installed | None = None
     introduction: dict[str, Any] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
@@ -37,6 +38,7 @@ class AgentRecord:
             "registry": candidate.registry,
             "package": candidate.package,
             "version": candidate.version,
+            "processes": "shared" if self.shared else "session",
             "installed_mb": installed.megabytes if installed else None,
             "install_s": installed.seconds if installed else None,
             **self.introduction,

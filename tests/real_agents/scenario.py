@@ -121,8 +121,10 @@ class Scenario:
         started = time.monotonic()
         await self.house.press(question.buttons("stop")[0])
         _expect(await self.house.ended(question), Phase.STOPPED, question)
-        closed = "closed" if self.server.goings > goings else "left open"
-        return f"{time.monotonic() - started:.1f} s from the click to the stopped card; the model's answer was {closed}"
+        shown_s = time.monotonic() - started
+        await self.house.until(lambda: self.server.goings > goings, "the end of the agent's work at the model")
+        over_s = time.monotonic() - started
+        return f"{shown_s:.1f} s from the click to the stopped card, {over_s:.1f} s to the end of the work"
 
     async def _counting(self) -> Question:
         """A long answer that is running."""
