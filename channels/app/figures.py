@@ -8,6 +8,7 @@ from channels.app.building import Parts
 from channels.errors import Refused
 from channels.service.quota_desk import books_json
 from channels.service.settlement_desk import status_json
+from channels.service.settling_schedule import marks
 from channels.store.transactions.boot import Report
 from channels.store.transactions.missed import MissedReport, report_missed
 from channels.store.transactions.quarantine import Standing, read_standing
@@ -86,6 +87,7 @@ class Figures:
         yield Number("messages_duplicated_total", parts.intake.duplicates, kind="counter")
         yield Number("turns_running", parts.turns.running)
         yield from agent_numbers(parts.context.agents)
+        yield from _settlement_numbers(parts)
         for name, count in sorted(parts.context.feishu.counts.items()):
             yield Number("api_calls_total", count, {"call": name}, kind="counter")
         if parts.standing.last_report is not None:
@@ -108,6 +110,16 @@ async def _settlement(parts: Parts) -> dict[str, Any]:
         "stops": len(shown["stops"]),
         "unconfirmed_stops": sum(one["state"] == "unconfirmed" for one in shown["owed_stops"]),
     }
+
+
+def _settlement_numbers(parts: Parts) -> Iterator[Number]:
+    """As the schedule of this process knows it, from memory."""
+    schedule = parts.ledger.settling.schedule
+    states = list(marks(schedule).values())
+    yield Number("settlement_paused", float(schedule.paused))
+    for state in ("waits", "unconfirmed", "held_back"):
+        yield Number("settlement_pending", states.count(state), {"state": state})
+    yield Number("settlement_stops_unconfirmed", sum(task.due_at is None for task in schedule.stops.values()))
 
 
 def _report_numbers(report: Report, now: int) -> Iterator[Number]:
