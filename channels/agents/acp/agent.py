@@ -8,7 +8,9 @@ while to end its work, then its process is killed, and the session is loaded aga
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from channels.agents.acp.desk import TurnDesk
@@ -161,7 +163,11 @@ class AcpAgent:
                 yield event
 
     async def _session(self, seat: Seat, turn: TurnRequest) -> tuple[Host, Opened]:
-        """A process in this seat with the turn's session in it, free for a question. Raises Trouble."""
+        """A process in this seat with the turn's session in it, free for a question. Raises Trouble.
+
+        Where the conversation has moved to another folder (/cd), the session is loaded again there. An agent that
+        cannot do that, gets a new one there and the words of the conversation, and says so."""
+        reference, moved = turn.reference, False
         while True:
             async with seat.lock:
                 if seat.host is None or seat.host.is_gone:
@@ -174,15 +180,27 @@ class AcpAgent:
             if held is not None and held.prompt is not None and held.is_busy:
                 await asyncio.shield(held.prompt)  # an earlier question is still being cancelled
                 continue
-            if held is not None and turn.reference in ("", held.reference):
-                return host, Opened(held)
-            opened = await self._open(host, turn)
+            if held is not None and reference in ("", held.reference):
+                if held.folder == turn.folder:
+                    return host, Opened(held)
+                reference, moved = held.reference, True
+                del host.sessions[turn.session_id]
+                if not self._preset.shared:
+                    host.end()  # the process itself stands in the old folder
+                    continue
+            try:
+                opened = await self._open(host, turn.folder, reference)
+            except Trouble as trouble:
+                if not (moved and reference and isinstance(trouble.failure, NotLoaded)):
+                    raise
+                reference = ""
+                continue
             host.sessions[turn.session_id] = opened.session
-            return host, opened
+            return host, replace(opened, without_past=opened.without_past or (moved and not reference))
 
-    async def _open(self, host: Host, turn: TurnRequest) -> Opened:
+    async def _open(self, host: Host, folder: Path | None, reference: str) -> Opened:
         try:
-            return await self._opener.open(host, turn.folder, turn.reference)
+            return await self._opener.open(host, folder, reference)
         except BaseException:
             if not self._preset.shared:
                 host.kill()  # half of a session may be open in it

@@ -116,15 +116,16 @@ def sentence(failure: ProcessFailure, agent: str, language: str) -> str:
 
 
 def reopened(agent: str, language: str) -> str:
-    """Said before the first answer of an agent that cannot load sessions: what it knows and what it does not."""
+    """Said before the first answer of an agent that cannot go on with its own session (it cannot load any, or not in
+    another folder): what it knows and what it does not."""
     if is_chinese(language):
         return (
-            f"> 助手 {agent} 无法恢复重启前的会话。已把之前的对话文字交给它，"
+            f"> 助手 {agent} 无法接着使用它原来的会话。已把之前的对话文字交给它，"
             "但它当时读过的文件和工具结果需要重新查看。\n\n"
         )
     return (
-        f"> The agent {agent} cannot reopen a session from before the restart. It was given the words of the "
-        "conversation so far, but has to look again at files and tool results.\n\n"
+        f"> The agent {agent} cannot go on with its own earlier session. It was given the words of the conversation "
+        "so far, but has to look again at files and tool results.\n\n"
     )
 
 

@@ -57,6 +57,7 @@ class HeldSession:
     said that it has loaded it, and nothing else."""
 
     reference: str
+    folder: Path | None = None
     desk: Desk | None = None
     prompt: "asyncio.Future[Reply] | None" = None
     allowed: set[str] = field(default_factory=set)

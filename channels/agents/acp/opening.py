@@ -56,13 +56,13 @@ class Opener:
         }
         if way is None:
             result = await self._new(host, params)
-            held = HeldSession(str(result["sessionId"]))
+            held = HeldSession(str(result["sessionId"]), folder)
         else:
             heard = host.heard
             result = await self._load(host, way, {**params, "sessionId": reference})
             await host.until_quiet()
             said = any(value for key, value in result.items() if key != "_meta")
-            held = HeldSession(reference, unproven=not said and host.heard == heard)
+            held = HeldSession(reference, folder, unproven=not said and host.heard == heard)
         await self._choose(host, held, result)
         return Opened(held, without_past=way is None and bool(reference))
 

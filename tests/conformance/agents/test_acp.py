@@ -185,12 +185,35 @@ class TestSession:
         past = (Said("user", "My name is Ada."), Said("assistant", "Hello Ada."))
         agent = bench.agent("--no-load")
         events = await bench.ask(agent, "Who am I? blocks", reference="s-of-yesterday", history=past)
-        assert words(events).startswith("> The agent fake cannot reopen")
+        assert words(events).startswith("> The agent fake cannot go on")
         text = json.loads(words(events).partition("\n\n")[2].removesuffix("see the blocks"))[0]["text"]
         assert "User: My name is Ada." in text
         assert "You: Hello Ada." in text
         assert text.endswith("Who am I? blocks")
         assert reference(events) != "s-of-yesterday"
+
+    @pytest.mark.parametrize("shared", [False, True])
+    async def test_a_session_moves_to_another_folder(self, bench: Bench, shared: bool) -> None:
+        agent, other = bench.agent(shared=shared), bench.home / "other"
+        other.mkdir()
+        told = reference(await bench.ask(agent, "plain"))
+        moved = json.loads(words(await bench.ask(agent, "folder", reference=told, folder=other)))
+        assert moved["session"] == str(other)
+        assert shared or moved["cwd"] == str(other)
+        again = await bench.ask(agent, "history", reference=told, folder=other)
+        assert json.loads(words(again)) == ["plain", "folder"]
+
+    async def test_where_it_cannot_move_it_is_told_what_was_said(self, bench: Bench) -> None:
+        agent, other = bench.agent(), bench.home / "other"
+        other.mkdir()
+        told = reference(await bench.ask(agent, "plain"))
+        for kept in (bench.home / "agent").iterdir():
+            kept.unlink()  # as agents do that keep sessions by folder: this one is not known elsewhere
+        past = (Said("user", "plain"), Said("assistant", "Hello there."))
+        events = await bench.ask(agent, "folder", reference=told, folder=other, history=past)
+        assert words(events).startswith("> The agent fake cannot go on")
+        assert reference(events) != told
+        assert end(events).outcome is Outcome.COMPLETED
 
     async def test_a_session_that_is_left_gives_its_process_back(self, bench: Bench) -> None:
         agent = bench.agent()
