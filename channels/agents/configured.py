@@ -1,5 +1,6 @@
 """From settings to presets: what `[agents.NAME]` says, with its secrets resolved."""
 
+import re
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -22,6 +23,9 @@ from channels.config import (
     resolve_address,
     resolve_secret,
 )
+from channels.logs import hide_value
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|AUTHORIZATION|COOKIE", re.IGNORECASE)
 
 
 def presets_from(settings: Settings, environ: Mapping[str, str] | None = None) -> list[AgentPreset]:
@@ -70,7 +74,7 @@ def _acp(name: str, agent: AcpAgentSettings, environ: Mapping[str, str] | None) 
         mcp_servers=tuple(
             McpServer(
                 name=server,
-                command=one.command,
+                command=one.command or (),
                 env=_pairs(one.env, f"{key}.mcp.{server}.env", environ),
                 url=one.url or "",
                 transport=one.transport,
@@ -86,10 +90,14 @@ def _acp(name: str, agent: AcpAgentSettings, environ: Mapping[str, str] | None) 
 def _pairs(
     table: Mapping[str, str | Reference | Secret], key: str, environ: Mapping[str, str] | None
 ) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (name, value if isinstance(value, str) else resolve_secret(value, f"{key}.{name}", environ).reveal())
-        for name, value in table.items()
-    )
+    """Names with their values. What is written out and named like a secret is kept out of the logs, too."""
+    found = []
+    for name, value in table.items():
+        text = value if isinstance(value, str) else resolve_secret(value, f"{key}.{name}", environ).reveal()
+        if _SECRET_NAME.search(name):
+            hide_value(text)
+        found.append((name, text))
+    return tuple(found)
 
 
 def _openai(name: str, agent: OpenAiAgentSettings, whole_s: float, environ: Mapping[str, str] | None) -> OpenAiPreset:

@@ -2,12 +2,22 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Strict, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
-from channels.config.value_types import Address, Count, Environment, PathSetting, Proxy, Seconds, SecretSetting, Section
+from channels.config.value_types import (
+    Address,
+    Command,
+    Count,
+    Environment,
+    PathSetting,
+    Proxy,
+    Seconds,
+    SecretSetting,
+    Section,
+)
 from channels.rules.gate import DEFAULT_ACTIONS
 
-Words = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Strict(False)]
 ToolKind = Literal["edit", "delete", "move", "execute", "read", "search", "fetch", "think", "other"]
 Tools = dict[ToolKind, Literal["allow", "ask", "deny"]]
 
@@ -46,16 +56,22 @@ class OpenAiAgentSettings(AgentSection):
 class McpServerSettings(Section):
     """A server of the Model Context Protocol: a command, or an address."""
 
-    command: Words = ()
+    command: Command | None = None
     env: Environment = Field(default_factory=dict)
     url: Address | None = None
     transport: Literal["http", "sse"] = "http"
     headers: Environment = Field(default_factory=dict)
 
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> "McpServerSettings":
+        if (self.command is None) == (self.url is None):
+            raise PydanticCustomError("setting", "{text}", {"text": "needs either a command or a url"})
+        return self
+
 
 class AcpAgentSettings(AgentSection):
     kind: Literal["acp"]
-    command: Annotated[Words, Field(min_length=1)]
+    command: Command
     env: Environment = Field(default_factory=dict)
     processes: Literal["session", "shared"] = "session"
     max_processes: Annotated[int, Field(ge=1, le=1000)] = 10

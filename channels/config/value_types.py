@@ -88,6 +88,16 @@ def _read_time_zone(value: Any) -> str:
     return value
 
 
+def _read_command(value: Any, info: ValidationInfo) -> tuple[str, ...]:
+    """The program's path is made whole here: it must not depend on the folder in which the program is started."""
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(word, str) and word for word in value):
+        raise _fault('must be a list of words, the program first, such as ["opencode", "acp"]')
+    program = Path(value[0]).expanduser()
+    if len(program.parts) > 1:
+        program = _folder(info) / program
+    return str(program), *value[1:]
+
+
 def _read_environment(value: Any, info: ValidationInfo) -> dict[str, str | SecretSource]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise _fault('must be a table of names and texts, such as { NAME = "text", KEY = "env:OTHER_NAME" }')
@@ -108,6 +118,7 @@ Address = Annotated[str, BeforeValidator(_read_address)]
 Domain = Annotated[str, BeforeValidator(_read_domain)]
 Proxy = Annotated[str | Reference | Secret, BeforeValidator(_read_proxy)]
 PublicUrl = Annotated[str, BeforeValidator(_read_public_url)]
+Command = Annotated[tuple[str, ...], BeforeValidator(_read_command), Strict(False)]
 Environment = Annotated[dict[str, str | Reference | Secret], BeforeValidator(_read_environment)]
 Names = Annotated[tuple[str, ...], Strict(False)]
 Gaps = Annotated[tuple[Annotated[int, Field(ge=0, le=60_000)], ...], Strict(False), Field(min_length=1)]

@@ -4,6 +4,8 @@ python -m tests.conformance.agents.orphan_service FOLDER DB_UUID EPOCH
 """
 
 import asyncio
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -26,8 +28,20 @@ async def main(folder: Path, db_uuid: str, epoch: int) -> None:
         await signals.until(lambda _: signals.count("child") == 2)
         children = [line.split()[2] for line in signals.lines if line.split()[1] == "child"]
         agent_pid = signals.lines[0].split()[0]
+        if "--watchdog-dies" in sys.argv:
+            await renew(agent, guardian, folder)
         print("ready", guardian.pid, agent_pid, *children, flush=True)
         await run
+
+
+async def renew(agent: AcpAgent, guardian: Guardian, folder: Path) -> None:
+    """The watchdog is killed; the next process brings another one."""
+    first = guardian.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    await asyncio.to_thread(os.waitid, os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    await _consume(agent, TurnRequest(TurnId("t2"), SessionId("s2"), "plain", UserId("u"), folder=folder))
+    assert guardian.pid != first
 
 
 async def _consume(agent: AcpAgent, turn: TurnRequest) -> None:

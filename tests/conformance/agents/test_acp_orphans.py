@@ -31,10 +31,10 @@ class Service:
 
 
 @asynccontextmanager
-async def service(folder: Path, epoch: int = 1) -> AsyncIterator[Service]:
+async def service(folder: Path, epoch: int = 1, *options: str) -> AsyncIterator[Service]:
     db_uuid = str(uuid.uuid4())
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.conformance.agents.orphan_service", str(folder), db_uuid, str(epoch)),
+        *(sys.executable, "-m", "tests.conformance.agents.orphan_service", str(folder), db_uuid, str(epoch), *options),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         cwd=ROOT,
@@ -85,6 +85,14 @@ async def test_the_watchdog_ends_agents_and_what_they_started(tmp_path: Path, nu
         for pid in running.family:
             await over(pid)
         await over(running.watchdog)
+
+
+async def test_a_watchdog_that_was_killed_is_replaced_and_told_of_everything(tmp_path: Path) -> None:
+    async with service(tmp_path, 1, "--watchdog-dies") as running, asyncio.timeout(SOON_S):
+        assert alive(running.watchdog)
+        running.process.kill()
+        for pid in running.family:
+            await over(pid)
 
 
 async def test_what_the_watchdog_could_not_end_is_ended_at_the_next_boot(tmp_path: Path) -> None:
