@@ -441,6 +441,19 @@ class TestEnds:
         assert "ended unexpectedly" in end(events).error
         await bench.signals.heard("gone")
 
+    async def test_a_stop_is_a_word_and_the_process_stays(self, bench: Bench) -> None:
+        agent = bench.agent()
+        told = reference(await bench.ask(agent, "plain"))
+        request = bench.turn("endless", reference=told)
+        async with asyncio.timeout(SOON_S):
+            async for event in agent.run(request):
+                if isinstance(event, TextDelta):
+                    await agent.stop(request.turn_id)
+            await bench.signals.rested()
+        again = await bench.ask(agent, "history", reference=told)
+        assert json.loads(words(again)) == ["plain", "endless"]
+        assert (bench.signals.count("started"), bench.signals.count("gone")) == (1, 0)
+
     async def test_one_that_ignores_cancel_is_killed_and_the_next_message_works(self, bench: Bench) -> None:
         agent = bench.agent(limits=ProcessLimits(cancel_s=0.2))
         first = await bench.ask(agent, "plain")
