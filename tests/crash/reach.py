@@ -16,9 +16,7 @@ NOT_REACHED: dict[str, str] = {
     "inbox.COUNT_EVENTS": "only `channels doctor` asks",
     "inbox.SELECT_NEWEST_SENDERS": "only `channels doctor` asks",
     "missed.COUNT_CONTAINERS": "only `channels status` asks",
-    "missed.SELECT_ERRORS": "only `channels status` asks",
     "missed_batches.COUNT_OPEN": "only `channels status` asks",
-    "missed_batches.SELECT_OPEN_COUNTS": "only `channels status` asks",
     "access_requests.MOVE_REQUEST": "needs an app that is given the right to user_ids while it runs",
     # statements that no loop runs
     "outbox.NEXT_DUE": "no loop asks for it",
