@@ -12,6 +12,7 @@ from typing import Any, Final
 from acp import schema
 from pydantic import ValidationError
 
+from channels.agents.acp.choices import Choice, read_choice
 from channels.agents.acp.diffs import unified
 from channels.agents.acp.feed import TurnFeed
 from channels.agents.acp.files import FileRefused, inside, read_if_there, read_text, write_text
@@ -24,7 +25,7 @@ from channels.agents.acp.tool_book import ToolBook
 from channels.agents.acp.updates import read_context, read_update
 from channels.agents.protocol import TurnRequest
 from channels.logs import AGENT_FAILED, AGENT_UNREADABLE, get_logger
-from channels.rules.agent_event import AgentEvent, ReasoningDelta, TextDelta, UsageReported
+from channels.rules.agent_event import AgentEvent, ModelReported, ReasoningDelta, TextDelta, UsageReported
 
 MOST_REQUESTS: Final = 64
 _Handler = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any] | None]]
@@ -37,7 +38,7 @@ class TurnDesk:
 
     def __init__(self, turn: TurnRequest, host: Host, session: HeldSession, guardian: Guardian) -> None:
         self._loop = asyncio.get_running_loop()
-        self._host, self._folder = host, turn.folder
+        self._host, self._session, self._folder = host, session, turn.folder
         self.feed = TurnFeed(host.preset.max_answer_characters)
         self.book = ToolBook("" if turn.folder is None else str(turn.folder))
         self.permissions = Permissions(turn, session, self.book, self._emit, self._loop.time)
@@ -63,6 +64,9 @@ class TurnDesk:
         if update.get("sessionUpdate") == "usage_update":
             self.context = read_context(update) or self.context
             return
+        if update.get("sessionUpdate") == "config_option_update":
+            self._model_changed(read_choice(update, "model"))
+            return
         try:
             events = read_update(update, self.book, self._loop.time())
             if events and isinstance(events[0], TextDelta | ReasoningDelta):
@@ -76,6 +80,11 @@ class TurnDesk:
             self.begun, self.last_at = True, self._loop.time()
             self._emit(events)
             self._show_terminals(update.get("toolCallId"))
+
+    def _model_changed(self, choice: Choice | None) -> None:
+        if choice is not None and choice.current_name != self._session.model:
+            self._session.model = choice.current_name
+            self._emit([ModelReported(choice.current_name)])
 
     def requested(self, method: str, params: Mapping[str, Any], respond: Respond, refuse: Refuse) -> None:
         handler = self._handlers.get(method)

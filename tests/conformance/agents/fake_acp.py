@@ -307,6 +307,22 @@ def terminal(session: Session, text: str) -> None:
     session.say(f"{ended['exitCode']} {seen['output']!r}")
 
 
+def switch(session: Session, text: str) -> None:
+    """Take another model in the middle of the turn."""
+    option = {"id": "llm", "category": "model", "type": "select", "currentValue": "m-2"}
+    options = [{"value": "m-2", "name": "Model Two"}]
+    session.update("config_option_update", configOptions=[{**option, "options": options}])
+    session.say("Now it is me.")
+
+
+def printenv(session: Session, text: str) -> None:
+    """What a command in a terminal finds in its environment."""
+    made = WIRE.ask("terminal/create", {"sessionId": session.name, "command": "env", "cwd": session.folder})
+    name = {"sessionId": session.name, "terminalId": made["result"]["terminalId"]}
+    WIRE.ask("terminal/wait_for_exit", name)
+    session.say(WIRE.ask("terminal/output", name)["result"]["output"])
+
+
 def sleeper(session: Session, text: str) -> None:
     """Run a command for ever in a terminal, and wait for it."""
     params = {"sessionId": session.name, "command": "echo $$; exec sleep 1000", "cwd": session.folder}

@@ -257,6 +257,10 @@ class TestChoices:
         assert end(events).outcome is Outcome.COMPLETED
         assert [event.model for event in events if isinstance(event, ModelReported)] == ["Model One"]
 
+    async def test_a_model_that_changes_in_the_middle_is_reported(self, bench: Bench) -> None:
+        events = await bench.ask(bench.agent("--choices"), "switch")
+        assert [event.model for event in events if isinstance(event, ModelReported)] == ["Model One", "Model Two"]
+
 
 class TestPermission:
     async def test_allowed_by_a_person(self, bench: Bench) -> None:
@@ -363,6 +367,13 @@ class TestTerminal:
         assert (person.asked[0].kind, person.asked[0].arguments) == ("execute", "printf one\\ntwo")
         last = [event for event in events if isinstance(event, ToolUpdated) and event.tool_id == "x1"][-1]
         assert (last.status, last.output) == (ToolStatus.DONE, "one\ntwo")
+
+    async def test_a_command_does_not_get_the_agents_keys(self, bench: Bench) -> None:
+        preset = bench.preset(terminal=True)
+        agent = bench.agent(terminal=True, env=(*preset.env, ("OPENAI_API_KEY", "key-of-the-agent")))
+        said = words(await bench.ask(agent, "printenv", gate=Person(YES)))
+        assert "PATH=" in said
+        assert "key-of-the-agent" not in said
 
     async def test_a_denied_command_does_not_run(self, bench: Bench) -> None:
         events = await bench.ask(bench.agent(terminal=True), "terminal", gate=Person(NO))
