@@ -24,7 +24,9 @@ class Intent:
 
     `op` is what the sender does: create (a card entity); reply, send (the card, as an answer or plainly to the chat);
     notice (a stand-alone card as an answer); text, send_text (the same as text); close (the last update of a card, or
-    the whole answer where the card became text); rewrite (a stand-alone card that was sent); add, remove (a reaction).
+    the whole answer where the card became text); rewrite (a stand-alone card that was sent); upload (a file, which
+    nobody sees yet), file (the message that shows what the upload before it in the lane has brought); add, remove (a
+    reaction).
     `payload` is JSON text.
     """
 
@@ -59,6 +61,8 @@ class Attempt:
     answers_person: bool = True  # its target is a message of somebody, not one that only shows the place
     sequence: int = 0
     reconcile: bool = False  # history must be asked before anything is sent
+    content: str = ""  # of an upload: what the file holds
+    file_key: str = ""  # of a file: what its upload has brought
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +143,8 @@ Step = (
     | Dissolve
 )
 
-SAYING = frozenset({"reply", "send", "notice", "text", "send_text"})  # ops that make a message
-ANSWERING = frozenset({"reply", "notice", "text"})  # … as an answer to one
+SAYING = frozenset({"reply", "send", "notice", "text", "send_text", "file"})  # ops that make a message
+ANSWERING = frozenset({"reply", "notice", "text", "file"})  # … as an answer to one
 JUMPS_AT_MOST = 5
 CREATES_AT_MOST = 4  # tries, some seconds
 DEPTH_AT_MOST = 5  # successors of successors
@@ -245,7 +249,7 @@ def _another_way(attempt: Attempt, kind: CodeKind, recalled: str) -> Step:
     match kind:
         case CodeKind.MESSAGE_GONE if answers and recalled == "stop" and _answers_person(attempt):
             return Abandon()
-        case CodeKind.MESSAGE_GONE if answers:
+        case CodeKind.MESSAGE_GONE if answers and op != "file":
             return ToChat()
         case CodeKind.MESSAGE_GONE:
             return Last("gone")

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from channels.ids import ChatId, IntentId, MessageId, SendUuid, TurnId
+from channels.ids import ChatId, IntentId, MessageId, SendUuid, SessionId, TurnId
 from channels.rules.delivery import Intent
 
 TYPING, DONE = "Typing", "DONE"
@@ -137,6 +137,27 @@ def send(name: IntentId, lane: str, chat_id: ChatId, body: str, uuid: SendUuid) 
 def rewrite(name: IntentId, lane: str, chat_id: ChatId, target: MessageId, body: str, uuid: SendUuid) -> Intent:
     """Other content for a stand-alone card that was sent."""
     return Intent(name, "card", "rewrite", lane, chat_id, target, body, uuid)
+
+
+def output_file(
+    turn_id: TurnId,
+    session_id: SessionId,
+    chat_id: ChatId,
+    target: MessageId,
+    uuids: tuple[SendUuid, SendUuid],
+    *,
+    in_thread: bool,
+) -> list[Intent]:
+    """The whole output of a turn's commands as a file: the upload, which reads the session log, then the message that
+    shows it. They belong to no segment: nothing waits for them."""
+    lane, name = f"file:{turn_id}", f"output-{turn_id[-6:]}.txt"
+    upload, file = IntentId(f"{turn_id}/upload"), IntentId(f"{turn_id}/file")
+    source = payload(session=session_id, turn=turn_id, name=name)
+    shown = payload(upload=upload, text=name, in_thread=in_thread)
+    return [
+        Intent(upload, "card", "upload", lane, chat_id, target, source, uuids[0]),
+        Intent(file, "reply", "file", lane, chat_id, target, shown, uuids[1]),
+    ]
 
 
 def notification(

@@ -1,5 +1,6 @@
 """One attempt, made: which call of Feishu carries out which intent."""
 
+import json
 from typing import Any
 
 from channels.cards.notice import text_message
@@ -7,6 +8,7 @@ from channels.cards.patching import text_only, unstreamed
 from channels.errors import ApiRefused, Broken, CodeKind
 from channels.feishu.api import FeishuApi
 from channels.feishu.cardkit import card_content
+from channels.feishu.media import file_type_of
 from channels.feishu.messages import SentMessage
 from channels.ids import CardId, MessageId, ReactionId
 from channels.rules.delivery import Attempt
@@ -31,6 +33,13 @@ async def send(feishu: FeishuApi, attempt: Attempt, app_id: str) -> Effect:
         case "rewrite":
             await feishu.patch_card(MessageId(intent.target), unstreamed(body["card"]))
             return Effect(message_id=MessageId(intent.target), text=body["text"])
+        case "upload":
+            return await _upload(feishu, attempt, body["name"])
+        case "file":
+            if not attempt.file_key:
+                raise ApiRefused(CodeKind.OTHER, 0, "nothing was uploaded")
+            content = json.dumps({"file_key": attempt.file_key})
+            return _said(await _reply(feishu, attempt, "file", content), body)
         case "close":
             return await _close(feishu, attempt, body)
         case "add":
@@ -40,6 +49,13 @@ async def send(feishu: FeishuApi, attempt: Attempt, app_id: str) -> Effect:
             return Effect()
         case _:
             raise Broken(f"unknown op {intent.op!r}")
+
+
+async def _upload(feishu: FeishuApi, attempt: Attempt, name: str) -> Effect:
+    """The file, which nobody sees before its message; a log that has been deleted meanwhile has none."""
+    if not attempt.content:
+        raise ApiRefused(CodeKind.OTHER, 0, "there is nothing to upload")
+    return Effect(file_key=await feishu.upload_file(name, attempt.content.encode(), file_type_of(name)))
 
 
 async def _close(feishu: FeishuApi, attempt: Attempt, body: dict[str, Any]) -> Effect:

@@ -21,6 +21,7 @@ from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED,
 from channels.rules.agent_event import Ended, Outcome, SessionOpened, ToolCalled, ToolStatus, ToolUpdated
 from channels.rules.agent_text import WholeText
 from channels.rules.permission import PermissionAnswer, PermissionQuestion
+from channels.rules.tool_output import is_long
 from channels.rules.turn import HARMLESS, Phase, View, advance, finished, joined_prefix, with_status
 from channels.service.card_book import CardBook
 from channels.service.context import Context
@@ -362,7 +363,8 @@ class TurnRun:
         usage = view.usage
         spent = Spent(usage.input_tokens, usage.output_tokens, usage.cached_tokens, view.agent, view.model)
         lost, notice = view.lost_session, self._notice(view)
-        finish = Finish(view.outcome, entries, cards, stopped, uuids, notice, spent, lost_session=lost)
+        output = (context.uuids(1)[0], context.uuids(1)[0]) if any(map(is_long, view.tools)) else None
+        finish = Finish(view.outcome, entries, cards, stopped, uuids, notice, spent, lost_session=lost, output=output)
         done = await commit_surely(
             context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
         )

@@ -12,7 +12,7 @@ from channels.store.tx import Tx
 MOST_PER_QUESTION = 20
 
 _KEPT = "session_id NOT IN (SELECT session_id FROM sessions WHERE deleted_at IS NOT NULL)"
-_SAYING = "('reply', 'send', 'notice', 'text', 'send_text')"
+_SAYING = "('reply', 'send', 'notice', 'text', 'send_text', 'file')"
 
 # (name, what it means when a row answers, the question)
 QUESTIONS: tuple[tuple[str, str, str], ...] = (

@@ -85,6 +85,7 @@ SELECT_SENT_IN_LANE = """
 SELECT json_extract(result, '$.message_id') FROM outbox
 WHERE lane = :lane AND state = 'done' AND op IN ('send', 'notice') ORDER BY place DESC, seq DESC LIMIT 1
 """
+SELECT_UPLOADED = "SELECT json_extract(result, '$.file_key') FROM outbox WHERE intent_id = :intent_id"
 DOUBT_BEGUN = "UPDATE outbox SET unsure = 1 WHERE state = 'pending' AND attempts > 0"
 DOUBT_PENDING = "UPDATE outbox SET reconcile = 1, unsure = 1 WHERE state = 'pending'"
 SUPERSEDE_DOUBTFUL = """
@@ -97,7 +98,7 @@ WHERE turn_id = :turn_id AND state = 'pending'
 """
 COUNT_DOUBTFUL = """
 SELECT count(*) FROM outbox WHERE state = 'pending' AND reconcile = 1
-AND op IN ('reply', 'send', 'notice', 'text', 'send_text')
+AND op IN ('reply', 'send', 'notice', 'text', 'send_text', 'file')
 """
 COUNT_OPEN_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1 AND state = 'pending'"
 COUNT_TERMINALS = "SELECT count(*) FROM outbox WHERE turn_id = :turn_id AND terminal = 1"
@@ -256,6 +257,12 @@ def sent_in_lane(tx: Tx, lane: str) -> MessageId | None:
     """The message that the lane's last plain send made."""
     row = tx.row(SELECT_SENT_IN_LANE, {"lane": lane})
     return MessageId(row[0]) if row and row[0] else None
+
+
+def uploaded(tx: Tx, intent_id: IntentId) -> str:
+    """The file_key that an upload has brought; "" while it has brought none."""
+    row = tx.row(SELECT_UPLOADED, {"intent_id": intent_id})
+    return str(row[0]) if row and row[0] else ""
 
 
 def ask_history(tx: Tx, intent_id: IntentId, error: str, now: int) -> None:

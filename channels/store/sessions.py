@@ -38,6 +38,10 @@ SELECT_END_OF = "SELECT body FROM session_events WHERE turn_id = :turn_id AND ki
 SELECT_ASKED = """
 SELECT body FROM session_events WHERE turn_id = :turn_id AND kind = 'user/message' ORDER BY number LIMIT 1
 """
+SELECT_TOOLS = """
+SELECT kind, body FROM session_events
+WHERE session_id = :session_id AND turn_id = :turn_id AND kind IN ('tool/call', 'tool/result') ORDER BY number
+"""
 HAS_ENDED = "SELECT 1 FROM session_events WHERE turn_id = :turn_id AND kind = 'turn/end'"
 SELECT_USAGE = "SELECT body FROM session_events WHERE session_id = :session_id AND kind = 'usage' ORDER BY number"
 SELECT_FOLDER = """
@@ -176,6 +180,12 @@ def lost_session_of(tx: Tx, turn_id: TurnId) -> str | None:
     row = tx.row(SELECT_END_OF, {"turn_id": turn_id})
     lost = json.loads(row[0]).get("lost_session") if row else None
     return str(lost) if lost is not None else None
+
+
+def tools_in(tx: Tx, session_id: SessionId, turn_id: TurnId) -> list[tuple[str, dict[str, Any]]]:
+    """What a turn's log says of its tools, as (kind, body), in order."""
+    rows = tx.rows(SELECT_TOOLS, {"session_id": session_id, "turn_id": turn_id})
+    return [(kind, dict(json.loads(body))) for kind, body in rows]
 
 
 def asked_in(tx: Tx, turn_id: TurnId) -> dict[str, Any] | None:

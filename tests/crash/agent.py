@@ -7,6 +7,7 @@
 | long | an answer of several cards |
 | fail, raise | ends as failed; raises |
 | ask KIND … | asks for tools of these kinds, one after another |
+| output | runs a command that prints much |
 | open | opens a session of its own |
 | lost | cannot load the session that it had opened |
 | anything else | says it back |
@@ -24,7 +25,17 @@ from pathlib import Path
 from channels.agents.protocol import PermissionOption, PermissionQuestion, TurnRequest
 from channels.agents.running import RunningTurns
 from channels.ids import SessionId, TurnId
-from channels.rules.agent_event import AgentEvent, Ended, Outcome, SessionOpened, TextDelta, UsageReported
+from channels.rules.agent_event import (
+    AgentEvent,
+    Ended,
+    Outcome,
+    SessionOpened,
+    TextDelta,
+    ToolCalled,
+    ToolStatus,
+    ToolUpdated,
+    UsageReported,
+)
 
 STEP_S = 0.01
 SEEN_STEP_S = 1.1  # of the clock's time: what a person has read is saved once a second
@@ -92,6 +103,9 @@ class RecordingAgent:
             case "ask":
                 for place, kind in enumerate(rest.split()):
                     yield TextDelta(f"{kind}: {await _ask(turn, str(place), kind)}. ")
+            case "output":
+                yield ToolCalled("run", "print lines", "execute", "seq 1000")
+                yield ToolUpdated("run", ToolStatus.DONE, "\n".join(map(str, range(1000))))
             case "open":
                 yield SessionOpened(f"own-{self._boot}")
             case "lost" if turn.reference:

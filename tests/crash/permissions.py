@@ -64,3 +64,15 @@ async def lost_session(stage: Stage) -> None:
     if await stage.press(lost, "fresh"):
         await stage.press(lost, "fresh")
     await stage.answered(lost)
+
+
+async def long_output(stage: Stage) -> None:
+    """A command prints more than a card shows: all of it comes as a file. The answer to the upload gets lost once, and
+    so does that to its message; a second one cannot be uploaded."""
+    stage.fault("im.file.create", "drop_after")
+    stage.fault("im.message.reply", "drop_after", contains="file_key")
+    first = stage.say("output")
+    await stage.answered(first)
+    await stage.quiet()
+    stage.fault("im.file.create", "error", code=234006)
+    await stage.answered(stage.say("output", thread_id=stage.world.message(first).thread_id))

@@ -9,7 +9,6 @@ NOT_REACHED: dict[str, str] = {
     "edit_message": "no text of ours is edited",
     "list_members": "members are not asked for yet",
     "recall_message": "nothing of ours is taken back",
-    "upload_file": "the agents of today send no files",
     "upload_image": "the agents of today send no pictures",
     # questions of people beside the running service, which change nothing
     "granted_scopes": "only `channels doctor` asks",

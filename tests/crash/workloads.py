@@ -325,6 +325,7 @@ WORKLOADS = {
         Workload("put away", kinds.put_away, sections={"topics": {"private": "chat", "group": "topic"}}),
         Workload("tools that ask", permissions.asked, sections={"access": {"admins": ["u_alice"]}}),
         Workload("the right to change code", permissions.rights, sections={"access": {"admins": ["u_alice"]}}),
+        Workload("a long output", permissions.long_output),
         Workload("a lost session of the agent", permissions.lost_session),
         Workload(
             "access on approval", permits.approval, sections={"access": {"mode": "approval", "admins": ["u_alice"]}}

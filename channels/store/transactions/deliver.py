@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from channels.ids import CardId, ChatId, IntentId, MessageId, ReactionId, SendUuid, ThreadId, TurnId
-from channels.rules import delivery, intents
+from channels.ids import CardId, ChatId, IntentId, MessageId, ReactionId, SendUuid, SessionId, ThreadId, TurnId
+from channels.rules import delivery, intents, tool_output
 from channels.rules.delivery import Attempt, Intent
 from channels.rules.intents import payload, read_payload
-from channels.store import cursors, outbox, routes, sent_cards, snapshots, turns
+from channels.store import cursors, outbox, routes, sent_cards, sessions, snapshots, turns
 from channels.store.transactions.establish import lose_place, settle_opening, settle_place
 from channels.store.tx import Tx
 
@@ -25,6 +25,7 @@ class Effect:
     thread_id: ThreadId | None = None
     card_id: CardId | None = None
     reaction_id: ReactionId | None = None
+    file_key: str | None = None
     text: str = ""  # what a card of ours now shows
 
 
@@ -87,6 +88,7 @@ def record_success(tx: Tx, attempt: Attempt, effect: Effect, now: int) -> Record
         thread_id=effect.thread_id,
         card_id=effect.card_id,
         reaction_id=effect.reaction_id,
+        file_key=effect.file_key,
     )
     if not outbox.set_last(tx, attempt.intent.intent_id, "done", result, None, now):
         return Recorded()
@@ -108,6 +110,8 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
             outbox.set_wait(tx, intent.intent_id, now, error, False)
         case delivery.Last(state):
             outbox.set_last(tx, intent.intent_id, state, None, error, now)
+            if intent.op == "upload":  # then there is nothing to show
+                outbox.dissolve_lane(tx, intent.lane, error, now)
             closed = lose_place(tx, intent, state, now)
         case delivery.Dissolve():
             return _dissolve(tx, intent, error, now)
@@ -131,11 +135,24 @@ def record_failure(tx: Tx, attempt: Attempt, step: delivery.Step, error: str, sp
     return _go_on(tx, intent, closed, now)
 
 
+def _with_file(tx: Tx, attempt: Attempt) -> Attempt:
+    """The attempt with what it uploads, or with what its upload has brought."""
+    body = read_payload(attempt.intent) if attempt.intent.op in ("upload", "file") else {}
+    match attempt.intent.op:
+        case "upload":
+            entries = sessions.tools_in(tx, SessionId(body["session"]), TurnId(body["turn"]))
+            return replace(attempt, content=tool_output.gather(entries))
+        case "file":
+            return replace(attempt, file_key=outbox.uploaded(tx, IntentId(body["upload"])))
+        case _:
+            return attempt
+
+
 def _with_surroundings(tx: Tx, attempt: Attempt) -> Attempt:
     """The attempt with what its turn's card and reaction have become, and a fresh sequence for a closing update."""
     intent = attempt.intent
     if intent.turn_id is None:
-        return replace(attempt, in_thread=bool(read_payload(intent).get("in_thread")))
+        return _with_file(tx, replace(attempt, in_thread=bool(read_payload(intent).get("in_thread"))))
     snapshot = snapshots.find_snapshot(tx, intent.turn_id)
     if snapshot is None:
         return attempt

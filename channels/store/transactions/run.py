@@ -82,6 +82,7 @@ class Finish:
     notice: Notice | None = None
     spent: Spent = field(default_factory=Spent)
     lost_session: bool = False  # the agent could not load its old session
+    output: tuple[SendUuid, SendUuid] | None = None  # the whole output of its commands comes as a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +196,19 @@ def finish_turn(tx: Tx, lease: Lease, finish: Finish, now: int, *, repaired: boo
     outbox.add_intents(tx, _closing(tx, snapshot, drawings, finish.uuids, now), now)
     outbox.add_intents(tx, _reactions(tx, snapshot, turn.outcome, finish.uuids[-2:], now), now)
     outbox.add_intents(tx, _notifications(snapshot, turn.outcome, finish.notice), now)
+    files = _output_file(snapshot, finish)
+    outbox.add_intents(tx, files, now)
     lanes = (intents.turn_lane(lease.turn_id), intents.reaction_lane(lease.turn_id))
-    return Finished(turn.outcome, lanes, settlement)
+    return Finished(turn.outcome, (*lanes, *(one.lane for one in files[:1])), settlement)
+
+
+def _output_file(snapshot: snapshots.Snapshot, finish: Finish) -> list[Intent]:
+    if finish.output is None or snapshot.anchor is None:
+        return []
+    turn_id, session_id, chat_id = snapshot.turn_id, snapshot.session_id, snapshot.chat_id
+    return intents.output_file(
+        turn_id, session_id, chat_id, snapshot.anchor, finish.output, in_thread=snapshot.in_thread
+    )
 
 
 def _queue_settlement(tx: Tx, evidence: Kept, lease: Lease, now: int) -> Acked | Refused | None:

@@ -6,6 +6,7 @@
 | bare | the same as edit, with no options of its own |
 | wait | says something and waits until it is stopped |
 | lost | ends as one that could not load its old session, unless it has no reference |
+| print, say | runs a command that prints much, or little |
 | plan | says what it means to do |
 | open | opens a session of its own, and names its model |
 """
@@ -83,6 +84,10 @@ class AskingAgent:
                     yield PlanUpdated(
                         (("Read the notes", "completed"), ("Mend them", "in_progress"), ("Test", "pending"))
                     )
+                case "print" | "say":
+                    printed = "\n".join(f"line {line} \u4e00" for line in range(3_000 if word == "print" else 3))
+                    yield ToolCalled(tool_id, "Run the tests", "execute", "make test")
+                    yield ToolUpdated(tool_id, ToolStatus.DONE, printed)
                 case "wait":
                     yield TextDelta("waiting. ")
                     await asyncio.Event().wait()
