@@ -50,6 +50,7 @@ class AskingAgent:
     answers: list[PermissionAnswer] = field(default_factory=list)
     changed: Callable[[], None] = lambda: None
     references: int = 0
+    ignores_stop: bool = False  # it goes on waiting for its answer
     _turns: RunningTurns = field(default_factory=RunningTurns)
 
     def run(self, turn: TurnRequest) -> AsyncGenerator[AgentEvent, None]:
@@ -57,7 +58,8 @@ class AskingAgent:
         return self._turns.lead(turn, self._answer(turn))
 
     async def stop(self, turn_id: TurnId) -> None:
-        self._turns.stop(turn_id)
+        if not self.ignores_stop:
+            self._turns.stop(turn_id)
 
     async def resume(self, session_id: SessionId) -> None:
         """Nothing to do."""

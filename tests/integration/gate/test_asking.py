@@ -183,6 +183,20 @@ async def test_a_stop_ends_the_question(house: House) -> None:
     assert await click(house, card, value) == WORDS.toast_turn
 
 
+async def test_an_agent_that_only_waits_for_its_answer_hears_of_the_stop(house: House) -> None:
+    agent = agent_of(house)
+    agent.ignores_stop = True
+    message_id = house.say("edit")
+    card = await asked(house, message_id)
+    main = next(one for one in house.replies(message_id) if one.message_id != card.message_id)
+    stop = cards_seen.stop_value(main_card(house, message_id))
+    assert stop is not None
+    await click(house, main, stop)
+    await finished(house, message_id)
+    assert [one.why for one in agent.answers] == ["ended"]
+    assert cards_seen.phase(main_card(house, message_id)) is Phase.STOPPED
+
+
 async def test_after_a_restart_the_card_says_why_it_is_void(house: House) -> None:
     await house.stop()
     child = await Child.start(
