@@ -21,7 +21,6 @@ ON CONFLICT (user_id) DO UPDATE SET turns_per_day = excluded.turns_per_day,
 SELECT_WINDOW = f"""
 SELECT {_ROW} FROM quotas WHERE user_id = :user_id AND period = :period AND starts_at = :starts_at
 """
-SELECT_WINDOWS = f"SELECT user_id, period, {_ROW} FROM quotas WHERE ends_at > :now ORDER BY user_id, period, starts_at"
 INSERT_WINDOW = """
 INSERT INTO quotas (user_id, period, starts_at, ends_at, turns_limit, turns_free, turns_held, turns_used,
                     tokens_limit, tokens_free, tokens_held, tokens_used, move)
@@ -102,11 +101,6 @@ def put_limits(tx: Tx, row: LimitRow) -> None:
 def find_window(tx: Tx, user_id: UserId, period: Period, starts_at: int) -> WindowBalance | None:
     row = tx.row(SELECT_WINDOW, {"user_id": user_id, "period": period, "starts_at": starts_at})
     return _balance(period, row) if row else None
-
-
-def open_windows(tx: Tx, now: int) -> list[tuple[UserId, WindowBalance]]:
-    """Windows that have not ended, of everybody."""
-    return [(UserId(row[0]), _balance(row[1], row[2:])) for row in tx.rows(SELECT_WINDOWS, {"now": now})]
 
 
 def insert_window(tx: Tx, user_id: UserId, window: Window, limits: Limits) -> None:

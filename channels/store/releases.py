@@ -16,9 +16,7 @@ INSERT INTO releases ({_ROW}, state)
 VALUES (:reservation_id, :way, :settlement_key, :payload_hash, :start_epoch, :executor, :kind, :owner_epoch,
         :turns_used, :day_tokens_used, :month_tokens_used, :receipt, :now, :generation, 'released')
 """
-SELECT_RELEASE = f"SELECT {_ROW} FROM releases WHERE reservation_id = :reservation_id"
 SELECT_BY_SETTLEMENT_KEY = f"SELECT {_ROW} FROM releases WHERE settlement_key = :key"
-COUNT_BY_WAY = "SELECT way, count(*) FROM releases GROUP BY way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +85,6 @@ def insert_release(tx: Tx, release: Release) -> None:
     )
 
 
-def find_release(tx: Tx, reservation_id: ReservationId) -> Release | None:
-    row = tx.row(SELECT_RELEASE, {"reservation_id": reservation_id})
-    return _from_row(row) if row else None
-
-
 def find_by_settlement_key(tx: Tx, key: str) -> Release | None:
     row = tx.row(SELECT_BY_SETTLEMENT_KEY, {"key": key})
     return _from_row(row) if row else None
-
-
-def count_by_way(tx: Tx) -> dict[str, int]:
-    return dict(tx.rows(COUNT_BY_WAY))

@@ -42,7 +42,6 @@ SELECT 1 FROM reservations WHERE state = 'held' AND expires_at > :now AND sessio
 HAS_LIVE_OF_NOBODY = """
 SELECT 1 FROM reservations WHERE state = 'held' AND expires_at > :now AND session_hash IS NULL LIMIT 1
 """
-COUNT_HELD = "SELECT settlement, count(*), min(reserved_at) FROM reservations WHERE state = 'held' GROUP BY settlement"
 SELECT_HELD = f"SELECT {_ROW} FROM reservations WHERE reserved_at >= :since AND state = 'held'"
 SELECT_HELD_OF_PERSON = f"""
 SELECT {_ROW} FROM reservations WHERE user_id = :user_id AND reserved_at >= :since AND state = 'held'
@@ -155,11 +154,6 @@ def has_live_receipt(tx: Tx, session_hash: str, now: int) -> bool:
     if tx.row(HAS_LIVE_OF_SESSION, {"session_hash": session_hash, "now": now}) is not None:
         return True
     return tx.row(HAS_LIVE_OF_NOBODY, {"now": now}) is not None
-
-
-def count_held(tx: Tx) -> dict[str, tuple[int, int]]:
-    """Of what is held, by the state of its settlement: how many, and since when the oldest."""
-    return {row[0]: (row[1], row[2]) for row in tx.rows(COUNT_HELD)}
 
 
 def held_since(tx: Tx, since: int) -> list[Reservation]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from channels.ids import ReservationId, SessionId, TurnId, UserId
 from channels.store.tx import Tx
 
-By = Literal["user", "session", "agent", "model"]
+By = Literal["user", "agent", "model"]
 
 _ROW = (
     "turn_id, reservation_id, user_id, session_id, agent, model, outcome, turns, input_tokens, output_tokens,"
@@ -23,17 +23,14 @@ INSERT INTO usage ({_ROW}) VALUES (:turn_id, :reservation_id, :user_id, :session
 """
 SELECT_USAGE_OF_TURN = f"SELECT {_ROW} FROM usage WHERE turn_id = :turn_id"
 SUM_OF_PERSON = f"SELECT {_SUM} FROM usage WHERE user_id = :user_id AND queued_at >= :since"
-SUM_OF_SESSION = f"SELECT {_SUM} FROM usage WHERE session_id = :session_id"
 SUM_OF_ALL = f"SELECT {_SUM} FROM usage WHERE queued_at >= :since"
 SUMS_BY_USER = f"SELECT user_id, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY user_id"
-SUMS_BY_SESSION = f"SELECT session_id, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY session_id"
 SUMS_BY_AGENT = f"SELECT agent, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY agent"
 SUMS_BY_MODEL = f"SELECT model, {_SUM} FROM usage WHERE queued_at >= :since GROUP BY model"
 SESSIONS_OF_PERSON = "SELECT DISTINCT session_id FROM usage WHERE user_id = :user_id AND queued_at >= :since"
 SESSIONS_OF_ALL = "SELECT DISTINCT session_id FROM usage WHERE queued_at >= :since"
 _SUMS: dict[By, str] = {
     "user": SUMS_BY_USER,
-    "session": SUMS_BY_SESSION,
     "agent": SUMS_BY_AGENT,
     "model": SUMS_BY_MODEL,
 }
@@ -110,11 +107,6 @@ def sum_of_person(tx: Tx, user_id: UserId, since: int = 0) -> Used:
     return Used(*row) if row else Used()
 
 
-def sum_of_session(tx: Tx, session_id: SessionId) -> Used:
-    row = tx.row(SUM_OF_SESSION, {"session_id": session_id})
-    return Used(*row) if row else Used()
-
-
 def sum_of_all(tx: Tx, since: int = 0) -> Used:
     row = tx.row(SUM_OF_ALL, {"since": since})
     return Used(*row) if row else Used()
@@ -130,5 +122,5 @@ def sessions_of(tx: Tx, user_id: UserId | None, since: int) -> set[SessionId]:
 
 
 def sums_by(tx: Tx, by: By, since: int = 0) -> dict[str, Used]:
-    """What was asked since then, by person, session, agent or model ("" where nobody said which)."""
+    """What was asked since then, by person, agent or model ("" where nobody said which)."""
     return {row[0]: Used(*row[1:]) for row in tx.rows(_SUMS[by], {"since": since})}

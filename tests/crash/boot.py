@@ -34,13 +34,18 @@ SELECT (SELECT count(*) FROM inbox WHERE terminal_at IS NULL AND state NOT IN ('
      + (SELECT count(*) FROM missed_gaps WHERE closed_at IS NULL)
      + (SELECT count(*) FROM quarantine WHERE left_at IS NULL)
      + (SELECT count(*) FROM permission_requests WHERE state = 'pending' OR drawn < version)
+     + (SELECT count(*) FROM reservations JOIN turns USING (turn_id)
+        WHERE reservations.state = 'held' AND turns.state = 'ended'
+        AND NOT EXISTS (SELECT 1 FROM settlement_control WHERE user_paused = 1))
 """
 # the next moment at which something falls due that is put off
 NEXT_DUE = """
 SELECT min(at) FROM (
   SELECT next_attempt_at AS at FROM outbox WHERE state = 'pending'
   UNION ALL SELECT due_at FROM inbox WHERE terminal_at IS NULL
-  UNION ALL SELECT due_at FROM establishing WHERE state = 'open') WHERE at > :now
+  UNION ALL SELECT due_at FROM establishing WHERE state = 'open'
+  UNION ALL SELECT next_attempt_at FROM settlement_pending UNION ALL SELECT deadline FROM settlement_pending
+  UNION ALL SELECT :now + 61000 FROM reservations WHERE state = 'held') WHERE at > :now
 """
 
 
@@ -176,7 +181,15 @@ class Boot:
         self._clock.advance(seconds)
         if self._service is not None and self._service.figures.parts is not None:
             context = self._service.parts.context
-            for signal in (context.inbox, context.turns, context.outbox, context.missed, context.permissions):
+            bells = (
+                context.inbox,
+                context.turns,
+                context.outbox,
+                context.missed,
+                context.permissions,
+                context.settling,
+            )
+            for signal in bells:
                 signal.ring()
 
 

@@ -17,6 +17,7 @@ NOT_REACHED: dict[str, str] = {
     "missed.COUNT_CONTAINERS": "only `channels status` asks",
     "missed_batches.COUNT_OPEN": "only `channels status` asks",
     "access_requests.MOVE_REQUEST": "needs an app that is given the right to user_ids while it runs",
+    "settlements.COUNT_ATTEMPT": "needs evidence that is not what was frozen: a file that somebody has changed by hand",
     # statements that no loop runs
     "outbox.NEXT_DUE": "no loop asks for it",
     "outbox.SELECT_OF_TURN": "no loop asks for it",

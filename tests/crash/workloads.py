@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from channels.emulator.accounts import GROUP, PLAIN
-from tests.crash import absences, kinds, launches, permissions, permits
+from tests.crash import absences, kinds, launches, ledgers, permissions, permits
 from tests.crash.stage import Expect, Stage, Violation
 
 SETTINGS = "cardkit.card.settings"
@@ -346,6 +346,27 @@ WORKLOADS = {
             one_command,
             kills={1: ("COMMIT outbox.SET_LAST+sent_cards.PUT_SENT", 1)},
             away_s=AWAY_S,
+        ),
+        Workload(
+            "quota used up",
+            ledgers.quota_used_up,
+            sections={"quota": {"turns_per_day": 2, "tokens_per_month": 900_000}},
+        ),
+        Workload("limits of one person", ledgers.limits_of_one_person),
+        Workload("settlement paused", ledgers.paused, sections={"access": {"admins": ["u_alice"]}}),
+        Workload("stop racing settle", ledgers.stop_races_settle),
+        Workload("more stops than room", ledgers.many_stops),
+        Workload("settled after a restart", ledgers.settled_after_a_restart, kills={1: ("releases.INSERT_RELEASE", 1)}),
+        Workload(
+            "too late to settle",
+            ledgers.settled_after_a_restart,
+            kills={1: ("releases.INSERT_RELEASE", 1)},
+            away_s=AWAY_S,
+        ),
+        Workload(
+            "archived while it waits",
+            ledgers.archived_while_it_waits,
+            sections={"access": {"admins": ["u_alice"]}, "topics": {"private": "chat", "group": "topic"}},
         ),
         Workload("poisoned message", poisoned, kills=dict.fromkeys(range(1, 6), ("inbox.SET_QUEUED", 1))),
         Workload("worn-out turn", worn_out, kills=dict.fromkeys(range(1, 7), ("turns.ENTER", 1))),
