@@ -15,6 +15,7 @@ from channels.store.evidence import executor_of
 from channels.store.transactions.boot import read_floor
 from channels.store.transactions.closing import sweep_reservations
 from channels.store.transactions.quarantine import take_restored
+from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.run import Lease, finish_turn, stop_turn
 from channels.store.transactions.settle import Spent, keep_evidence
 from channels.store.transactions.settlement import apply, enqueue, status
@@ -37,6 +38,14 @@ def end(desk: Store, order: Order) -> Any:
     )
     finish = replace(finish_of(), spent=Spent(order.get("tokens", 100)))
     done = desk.run(finish_turn, lease, finish, desk.now)
+    return as_json(done.settlement) if done is not None else None
+
+
+def repair(desk: Store, order: Order) -> Any:
+    """The owner of now ends a turn that an older one had entered."""
+    turn = desk.run(find_turn, TurnId(order["turn"]))
+    assert turn is not None
+    done = desk.run(repair_turn, turn, finish_of("interrupted"), OwnerEpoch(desk.epoch), desk.now)
     return as_json(done.settlement) if done is not None else None
 
 
@@ -66,7 +75,7 @@ def claim(desk: Store, order: Order) -> Any:
 def settle(desk: Store, order: Order) -> Any:
     """Apply a settlement, under the control and the owner of this moment, as far as the host knows of its session."""
     generation = order.get("generation") or _status(desk)["generation"]
-    caller = Caller(None, OwnerEpoch(order.get("owner") or desk.run(owners.current_epoch)))
+    caller = Caller(None, OwnerEpoch(order.get("owner") or _owner(desk)))
     return as_json(desk.run(apply, order["key"], order["payload_hash"], generation, caller, why_not, desk.now))
 
 
@@ -74,17 +83,17 @@ def halt(desk: Store, order: Order) -> Any:
     """Stop one session for ever."""
     request = parse_stop({"session_id": order["session"]})
     assert request is not None
-    return as_json(desk.run(stop, request, "test", Caller(None, desk.run(owners.current_epoch)), desk.now))
+    return as_json(desk.run(stop, request, "test", Caller(None, _owner(desk)), desk.now))
 
 
 def sweep(desk: Store, order: Order) -> Any:
-    return as_json(desk.run(sweep_reservations, desk.run(owners.current_epoch), desk.now))
+    return as_json(desk.run(sweep_reservations, _owner(desk), desk.now))
 
 
 def cancel(desk: Store, order: Order) -> Any:
     """The person presses *Stop*."""
     finish = finish_of("stopped")
-    user, epoch = UserId(order["user"]), OwnerEpoch(desk.epoch)
+    user, epoch = UserId(order["user"]), OwnerEpoch(order["epoch"])
     return type(desk.run(stop_turn, TurnId(order["turn"]), user, frozenset(), finish, epoch, desk.now)).__name__
 
 
@@ -92,6 +101,13 @@ def restore(desk: Store, order: Order) -> Any:
     """The boot of a file that was put back."""
     owned = desk.run(take_restored, "uuid", "test", "put back in a test", order["above"], desk.now, desk.now)
     return int(owned.epoch)
+
+
+def fill(desk: Store, order: Order) -> Any:
+    """Leave no free page in the file; how many pages it has."""
+    desk.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    desk.connection.execute("VACUUM")
+    return desk.connection.execute("PRAGMA page_count").fetchone()[0]
 
 
 def read(desk: Store, order: Order) -> Any:
@@ -126,8 +142,8 @@ def raise_floor(desk: Store, order: Order) -> Any:
 BOOKS: dict[str, Callable[[Store, Order], Any]] = {
     each.__name__: each
     for each in (
-        *(end, deliver, evidence, claim, settle, halt, sweep, cancel, restore, read, reservation, floored),
-        raise_floor,
+        *(end, repair, deliver, evidence, claim, settle, halt, sweep, cancel, restore, read, reservation, floored),
+        *(raise_floor, fill),
     )
 }
 
@@ -151,5 +167,9 @@ def _plain(value: Any) -> Any:
             return str(value)
 
 
+def _owner(desk: Store) -> OwnerEpoch:
+    return desk._batch.read(owners.current_epoch)
+
+
 def _status(desk: Store) -> Any:
-    return as_json(desk.run(status, desk.now))
+    return as_json(desk._batch.read(lambda tx: status(tx, desk.now)))

@@ -6,14 +6,16 @@ whose lock was lost. What has entered is written into the provider's record befo
 """
 
 import asyncio
+import itertools
 import json
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from channels.ids import OwnerEpoch, SessionId, StartEpoch, TurnId
+from channels.rules.quota import Limits, QuotaPolicy
 from channels.store import owners
 from channels.store.batch import Batch
 from channels.store.domain_file import open_domain_file
@@ -23,8 +25,9 @@ from channels.store.tx import StatementHook
 from tests.crash.bookkeeping import BOOKS
 from tests.crash.children import KILLED, ROOT
 from tests.crash.points import name_of_statement
+from tests.store.tables import drive
 from tests.store.tables.conftest import Store
-from tests.store.tables.drive import admit, finish_of, lease_of, message
+from tests.store.tables.drive import POLICY, admit, finish_of, lease_of, message
 
 
 class Desk(Store):
@@ -66,7 +69,9 @@ def carry_out(order: dict[str, Any], path: Path, provider: Path, epoch: int) -> 
                 epoch = desk.run(take_ownership, f"uuid-{os.getpid()}", "test", desk.now).epoch
                 return epoch, epoch
             case {"do": "admit", "message": number}:
-                return admit(desk, message(number, user=f"person {number}")), epoch
+                one = message(number, user=order.get("user", f"person {number}"), thread=order.get("thread"))
+                quota = QuotaPolicy(Limits(turns_per_day=order.get("limit")))
+                return admit(desk, one, replace(POLICY, quota=quota)), epoch
             case {"do": "lease", "turn": turn_id}:
                 return asdict(lease_of(desk, TurnId(turn_id))), epoch
             case {"do": "enter", "lease": values}:
@@ -102,6 +107,7 @@ def _record(provider: Path, lease: Lease) -> None:
 
 def main() -> None:
     path, provider, epoch = Path(sys.argv[1]), Path(sys.argv[2]), 0
+    drive.NUMBERS = itertools.count(os.getpid() * 1_000)  # no two processes make the same ids
     for line in sys.stdin:
         try:
             answer, epoch = carry_out(json.loads(line), path, provider, epoch)

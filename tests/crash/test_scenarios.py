@@ -1,147 +1,133 @@
-"""A1 … B5 of report 008 by name, over the product: real processes, a real file, SIGKILL.
+"""Report 008 by name, over the product: real processes, a real file, pipes and SIGKILL; and what it leaves open.
 
-A1, A2 and B1 show that the product does not have that fault; the others that it has that protection. The world is the
-emulator's ledger, the provider the agent's own record, the authority the domain file; checked by the one checker.
+A1, A2, B1, C1 and D1 show that the product does not have that fault; the others that it has that protection. The world
+is the emulator's ledger, the provider the agent's own record, the authority the domain file.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.crash.checker import check
-from tests.crash.children import KILLED, ROOT, WarmParent
-from tests.crash.executor import Executor
-from tests.crash.handover import hand_over
-from tests.crash.stage import RECEIVED, Expect, Stage, read_copy, read_provider
+from tests.crash.report_008 import FAILED, NAMED, OK, REFUSED, main
+from tests.crash.trial import Scenario, Trial, assert_holds, carry_out
 
-pytestmark = pytest.mark.timeout(120)
-ALONE: dict[str, Any] = {"missed": {"enabled": False}}  # nothing but the file may bring the work back
-TURNS = "SELECT turn_id, state, start_epoch, owner_epoch, outcome FROM turns"
-
-OpenStage = Callable[..., Awaitable[Stage]]
+pytestmark = pytest.mark.timeout(180)
 
 
-@pytest_asyncio.fixture
-async def open_stage(tmp_path: Path) -> AsyncIterator[OpenStage]:
-    """Makes a stage whose n-th boot dies at the given point; the first is waited for."""
-    parent = await WarmParent.start()
-    stages: list[Stage] = []
-
-    async def open_one(kills: dict[int, tuple[str, int]], **platform: Any) -> Stage:
-        stage = Stage(parent, tmp_path, kills, platform=platform, sections=ALONE)
-        stages.append(await stage.__aenter__())
-        await stage.ready()
-        return stage
-
-    yield open_one
-    for stage in stages:
-        await stage.__aexit__(None, None, None)
-    await parent.stop()
+async def hold(name: str, folder: Path) -> None:
+    assert_holds(await carry_out(NAMED[name], folder))
 
 
-async def killed(stage: Stage, count: int = 1) -> None:
-    """Wait until so many boots have died."""
-    await stage.until(lambda: sum(boot.code == KILLED for boot in stage.boots) >= count)
+async def test_a1_no_ack_before_the_commit(tmp_path: Path) -> None:
+    await hold("A1", tmp_path)
 
 
-def acks(stage: Stage, message_id: str) -> list[int | None]:
-    return [each.ack_code for each in stage.ledger.deliveries(message_id, RECEIVED)]
+async def test_a2_memory_is_not_the_only_way_forward(tmp_path: Path) -> None:
+    await hold("A2", tmp_path)
 
 
-async def finish(stage: Stage) -> None:
-    await stage.finish()
-    assert check(stage) == []
+async def test_a3_queued_work_goes_on_under_its_own_key(tmp_path: Path) -> None:
+    await hold("A3", tmp_path)
 
 
-async def test_a1_no_ack_before_the_commit(open_stage: OpenStage) -> None:
-    """Killed in the accepting transaction: no row, and no ack has left; the platform's next delivery is answered."""
-    stage = await open_stage({1: ("inbox.INSERT_ROW", 1)})
-    message_id = stage.say("hello")
-    await killed(stage)
-    assert acks(stage, message_id) == [None]
-    assert read_copy(stage.file, "SELECT * FROM inbox WHERE owner_epoch = 1") == []
-    await stage.answered(message_id)
-    await finish(stage)
-    assert acks(stage, message_id)[-1] == 200
-    assert len(stage.provider()) == 1
-
-
-async def test_a2_memory_is_not_the_only_way_forward(open_stage: OpenStage) -> None:
-    """Killed between the accepting commit and every wake-up; the platform never sends it again, history is not read."""
-    stage = await open_stage({1: ("COMMITTED inbox.REGISTER+inbox.INSERT_ROW+cursors.MOVE_CURSOR", 1)}, redelivery_s=())
-    message_id = stage.say("hello")
-    await killed(stage)
-    assert acks(stage, message_id) == [None]
-    await stage.answered(message_id)
-    await finish(stage)
-    assert len(stage.ledger.deliveries(message_id, RECEIVED)) == 1
-    assert len(stage.provider()) == 1
-
-
-async def test_a3_queued_work_goes_on_under_its_own_key(open_stage: OpenStage) -> None:
-    """Killed with the turn queued and its effects as intents: the scan of the next boot runs that very turn, once."""
-    stage = await open_stage({1: ("turns.ENTER", 1)}, redelivery_s=())
-    message_id = stage.say("hello")
-    await killed(stage)
-    ((turn_id, state, *_),) = read_copy(stage.folder / "channels.db", TURNS)
-    assert state in ("queued", "entered")
-    await stage.answered(message_id)
-    await finish(stage)
-    (entered,) = stage.provider()
-    assert (entered["turn_id"], entered["boot"]) == (turn_id, 2)
-
-
-async def test_b1_nothing_starts_before_it_is_registered(open_stage: OpenStage) -> None:
-    """Whatever has reached the agent stands in the file as entered; a start that is not registered has no effect."""
-    stage = await open_stage({1: ("turns.ENTER", 1), 2: ("agent after_effect", 1)})
-    message_id = stage.say("hello")
-    await killed(stage, 2)
-    (entered,) = stage.provider()
-    turns = {row[0]: row[1] for row in read_copy(stage.file, TURNS)}
-    assert turns[entered["turn_id"]] in ("entered", "unknown", "ended")
-    await stage.answered(message_id)
-    await finish(stage)
-    assert len(stage.provider()) == 1
+async def test_b1_nothing_starts_before_it_is_registered(tmp_path: Path) -> None:
+    await hold("B1", tmp_path)
 
 
 async def test_b2_a_deposed_owner_enters_nothing(tmp_path: Path) -> None:
-    """The old executor asks after the take-over and before the new one enters: still queued, under another epoch."""
-    assert await hand_over(tmp_path, ROOT) == []
-    assert len(read_provider(tmp_path)) == 2  # the one that the old owner had entered in time, and the new owner's
+    await hold("B2", tmp_path)
 
 
 async def test_b3_two_starts_under_one_epoch_enter_once(tmp_path: Path) -> None:
-    """Two processes hold the same lease and race for it."""
-    first, second = await Executor.start(tmp_path), await Executor.start(tmp_path)
-    try:
-        await first.ask(do="own")
-        turn_id = await first.ask(do="admit", message=1)
-        lease = await first.ask(do="lease", turn=turn_id)
-
-        async def enter(executor: Executor) -> bool:
-            while isinstance(answer := await executor.ask(do="enter", lease=lease), dict):
-                assert "in use" in answer["error"]  # the other one has the file open just now
-            return bool(answer)
-
-        assert sorted(await asyncio.gather(enter(first), enter(second))) == [False, True]
-    finally:
-        await first.end()
-        await second.end()
-    assert len(read_provider(tmp_path)) == 1
+    await hold("B3", tmp_path)
 
 
-@pytest.mark.parametrize(("point", "effects"), [("agent before", 0), ("agent after_effect", 1)], ids=["b4", "b5"])
-async def test_b4_b5_entered_and_killed_is_not_run_again(open_stage: OpenStage, point: str, effects: int) -> None:
-    """The file says the same whether the agent did something or not: nothing is run again, the person is asked."""
-    stage = await open_stage({1: (point, 1)}, redelivery_s=())
-    message_id = stage.say("hello", expect=Expect.ANSWER)
-    await killed(stage)
-    await stage.answered(message_id)
-    await stage.until(lambda: stage.button(message_id, "continue"))
-    await finish(stage)
-    assert len(stage.provider()) == effects
-    assert [row[4] for row in read_copy(stage.file, TURNS)] == ["interrupted"]
+async def test_b4_entered_and_killed_before_the_effect_is_not_run_again(tmp_path: Path) -> None:
+    await hold("B4", tmp_path)
+
+
+async def test_b5_entered_and_killed_after_the_effect_is_not_run_again(tmp_path: Path) -> None:
+    await hold("B5", tmp_path)
+
+
+async def test_c1_release_quota_and_receipt_are_one_commit(tmp_path: Path) -> None:
+    await hold("C1", tmp_path)
+
+
+async def test_c2_killed_before_the_commit_everything_is_rolled_back(tmp_path: Path) -> None:
+    await hold("C2", tmp_path)
+
+
+async def test_c3_killed_after_the_commit_the_retry_reads_it_back(tmp_path: Path) -> None:
+    await hold("C3", tmp_path)
+
+
+async def test_c4_two_proofs_at_once_release_once(tmp_path: Path) -> None:
+    await hold("C4", tmp_path)
+
+
+async def test_d1_a_name_releases_nothing(tmp_path: Path) -> None:
+    await hold("D1", tmp_path)
+
+
+async def test_d2_only_the_whole_identity_counts(tmp_path: Path) -> None:
+    await hold("D2", tmp_path)
+
+
+async def test_d3_an_old_fact_is_kept_and_gives_no_right(tmp_path: Path) -> None:
+    await hold("D3", tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name.startswith("E")])
+async def test_beyond_the_report(tmp_path: Path, name: str) -> None:
+    await hold(name, tmp_path)
+
+
+def test_all_fifteen_are_there() -> None:
+    fifteen = ["A1", "A2", "A3", "B1", "B2", "B3", "B4", "B5", "C1", "C2", "C3", "C4", "D1", "D2", "D3"]
+    assert [name for name in NAMED if not name.startswith("E")] == fifteen
+
+
+class TestTheReport:
+    def test_it_prints_the_table_and_writes_the_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        target = tmp_path / "report.json"
+        assert main(["--output", str(target), "--only", "C2", "--only", "D1"]) == OK
+        printed = capsys.readouterr().out
+        assert "C2  holds" in printed and "D1  holds" in printed and "2 scenarios" in printed
+        written = json.loads(target.read_text(encoding="utf-8"))
+        assert [one["name"] for one in written["scenarios"]] == ["C2", "D1"]
+        assert written["holds"] is True and written["kills"] == 1 and written["claims"] > 8
+
+    def test_a_file_that_exists_is_refused_and_stays(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        target = tmp_path / "report.json"
+        target.write_text("mine")
+        assert main(["--output", str(target), "--only", "C2"]) == REFUSED
+        assert target.read_text() == "mine"
+        assert "never overwritten" in capsys.readouterr().err
+
+    def test_a_claim_that_does_not_hold_is_told(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def wrong(trial: Trial) -> str:
+            trial.claim("two and two", 2 + 2, 5)
+            return "four"
+
+        monkeypatch.setitem(NAMED, "C2", Scenario("C2", "arithmetic", "five", wrong))
+        assert main(["--output", str(tmp_path / "report.json"), "--only", "C2"]) == FAILED
+        assert "does not hold: two and two: 4" in capsys.readouterr().out
+
+
+async def test_a_scenario_without_claims_or_with_an_error_does_not_hold(tmp_path: Path) -> None:
+    async def nothing(_trial: Trial) -> str:
+        return "nothing"
+
+    async def raising(trial: Trial) -> str:
+        trial.claim("fine", True)
+        raise ValueError("broken")
+
+    for run in (nothing, raising):
+        outcome = await carry_out(Scenario("X", "x", "x", run), tmp_path)
+        assert not outcome.holds
+        with pytest.raises(AssertionError):
+            assert_holds(outcome)

@@ -76,7 +76,7 @@ def accept(store: Store, one: Message) -> None:
     store.run(accept_message, one.envelope, "{}", store.epoch, None, store.now)
 
 
-def decide(store: Store, one: Message) -> Decided | NotYet | Held:
+def decide(store: Store, one: Message, policy: Policy = POLICY) -> Decided | NotYet | Held:
     (row,) = [row for row in store.run(inbox.open_rows, store.now, 100) if row.message_id == one.envelope.message_id]
     number = next(NUMBERS)
     admission = Admission(
@@ -90,13 +90,13 @@ def decide(store: Store, one: Message) -> Decided | NotYet | Held:
         expired=DRAWING,
         message_json='{"text":"question"}',
     )
-    return store.run(decide_message, row, one, POLICY, admission, store.epoch, store.now)
+    return store.run(decide_message, row, one, policy, admission, store.epoch, store.now)
 
 
-def admit(store: Store, one: Message) -> TurnId:
+def admit(store: Store, one: Message, policy: Policy = POLICY) -> TurnId:
     """Accept and decide a message that gets a turn."""
     accept(store, one)
-    decided = decide(store, one)
+    decided = decide(store, one, policy)
     assert isinstance(decided, Decided) and decided.turn_id is not None, decided
     return decided.turn_id
 
