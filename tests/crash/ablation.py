@@ -4,12 +4,14 @@ import asyncio
 import os
 import shutil
 import subprocess
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.crash.case import Cases
 from tests.crash.children import ROOT, WarmParent
 from tests.crash.handover import hand_over
+from tests.crash.proofs import two_proofs
 from tests.crash.stage import Violation
 from tests.crash.workloads import WORKLOADS
 
@@ -19,11 +21,13 @@ PATCHES = Path(__file__).parent / "ablations"
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """`rules`: at least one of these must be violated. `kills`: (workload, boot, point, nth)."""
+    """`rules`: at least one of these must be violated. `kills`: (workload, boot, point, nth); where there are none, the
+    processes of `case` show it."""
 
     name: str
     rules: frozenset[str]
     kills: tuple[tuple[str, int, str, int], ...] = field(default=())
+    case: Callable[[Path, Path], Awaitable[list[Violation]]] = hand_over
 
     @property
     def patch(self) -> Path:
@@ -52,6 +56,14 @@ ABLATIONS = {
             (("first message", 1, "inbox.INSERT_ROW", 1),),
         ),
         Ablation("no-epoch-check", frozenset({"S10"})),
+        Ablation("release-by-proof", frozenset({"S4", "S5"}), case=two_proofs),
+        Ablation(
+            "quota-outside",
+            frozenset({"S4"}),
+            (("settled after a restart", 2, "quotas.GIVE_BACK", 1), ("first message", 1, "quotas.GIVE_BACK", 1)),
+        ),
+        Ablation("deadline-extended-at-boot", frozenset({"S8"}), (("too late to settle", 2, "owners.COUNT_COMMIT", 1),)),
+        Ablation("tombstone-skipped", frozenset({"S7"}), (("stop racing settle", 1, "inbox.REGISTER", 1),)),
     )
 }
 
@@ -77,7 +89,7 @@ def apply_patch(tree: Path, ablation: Ablation) -> None:
 async def find_violations(ablation: Ablation | None, tree: Path, folder: Path) -> list[Violation]:
     """The small campaign that belongs to an ablation, on the code of `tree`."""
     if ablation is not None and not ablation.kills:
-        return await hand_over(folder, tree)
+        return await ablation.case(folder, tree)
     parent = await WarmParent.start(tree)
     try:
         cases, found = Cases(parent, limit_s=SHORT_S), list[Violation]()
