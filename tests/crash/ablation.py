@@ -62,7 +62,9 @@ ABLATIONS = {
             frozenset({"S4"}),
             (("settled after a restart", 2, "quotas.GIVE_BACK", 1), ("first message", 1, "quotas.GIVE_BACK", 1)),
         ),
-        Ablation("deadline-extended-at-boot", frozenset({"S8"}), (("too late to settle", 2, "owners.COUNT_COMMIT", 1),)),
+        Ablation(
+            "deadline-extended-at-boot", frozenset({"S8"}), (("too late to settle", 2, "owners.COUNT_COMMIT", 1),)
+        ),
         Ablation("tombstone-skipped", frozenset({"S7"}), (("stop racing settle", 1, "inbox.REGISTER", 1),)),
     )
 }
