@@ -6,7 +6,6 @@ from typing import Any
 from channels.app.agent_figures import agent_numbers, agents_at_work
 from channels.app.building import Parts
 from channels.errors import Refused
-from channels.service.quota_desk import books_json
 from channels.service.settlement_desk import status_json
 from channels.service.settling_schedule import marks
 from channels.store.transactions.boot import Report
@@ -52,7 +51,6 @@ class Figures:
             "snapshots": report.snapshots,
             "missed": _missed(await parts.context.database.read(report_missed), parts.context.clock.wall_ms()),
             "restored": _restored(await parts.context.database.read(read_standing), parts.context.clock.wall_ms()),
-            "usage": books_json(await parts.ledger.quotas.books()),
             "settlement": await _settlement(parts),
             "agents": agents_at_work(parts.context.agents),
             "commits": report.commits,

@@ -12,6 +12,7 @@ from channels.app.session_operations import SessionOperations
 from channels.app.settlement_operations import QuotaOperations, SettlementOperations
 from channels.app.topic_operations import TopicOperations
 from channels.errors import Refused
+from channels.service.quota_desk import books_json
 from channels.store.invariants import look
 from channels.store.transactions.evidence import read_evidence
 from channels.web.control import Operation
@@ -34,7 +35,11 @@ class ControlOperations:
         return own | {name: operation for each in tables for name, operation in each.table().items()}
 
     async def status(self, _arguments: dict[str, Any]) -> dict[str, Any]:
-        return await self._figures.status()
+        """Everything about this boot; also what was used, which costs too much for a page that asks every moment."""
+        found = await self._figures.status()
+        if self._figures.parts is None:
+            return found
+        return found | {"usage": books_json(await self._parts.ledger.quotas.books())}
 
     async def backup(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """{"target": absolute path} → {"target"}. Commits go on meanwhile and are in the copy."""

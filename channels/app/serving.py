@@ -109,7 +109,7 @@ class Service:
         await parts.delivery.stop(DELIVERY_LIMIT_S)
         alive_ms = parts.liveness.alive_ms()  # what comes from here on is not acked
         await parts.connection.stop()
-        parts.ledger.settling.close()
+        await parts.ledger.settling.close()
         await self._cancel_loops()
         try:
             await parts.context.database.run(beat_last, parts.context.now(), alive_ms)

@@ -67,8 +67,11 @@ class QuotaDesk:
     async def books(self) -> dict[str, Books]:
         """Everybody together: today, this month, altogether."""
         read = self._context.database.read
-        moments = {"day": self._start_of("day"), "month": self._start_of("month"), "all": 0}
-        return {name: await read(read_books, since) for name, since in moments.items()}
+        return {
+            "day": await read(read_books, self._start_of("day"), "agent", "model"),
+            "month": await read(read_books, self._start_of("month"), "agent", "model"),
+            "all": await read(read_books, 0),  # of years: no parts
+        }
 
     async def set_limits(self, actor: Actor, name: str, change: LimitChange) -> Account:
         """From now on these limits hold for this person; the others stay as they are."""

@@ -38,6 +38,7 @@ POLL_S = 1.0
 SWEEP_MS = 60_000
 APPLIED_AT_ONCE = 8  # settlements of one pass: how many commits of ours may stand before somebody's message
 SWEPT_AT_ONCE = 16
+CLOSE_LIMIT_S = 1.0
 PATIENCE_S = 5.0  # for the file, in the background
 
 log = get_logger(__name__)
@@ -103,9 +104,11 @@ class Settling:
         self.schedule.owe_stop(hashed, StopSession(session_id), owner, reason, self._context.now())
         self.wake()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """This process schedules nothing more, and what is under way is refused by its own guard."""
         self._closed = True
+        if self._trying:
+            await asyncio.wait(self._trying, timeout=CLOSE_LIMIT_S)
 
     # The loop
 
@@ -206,7 +209,7 @@ class Settling:
     def _refused(self, entry: Entry, generation: int, result: Refused) -> None:
         match result.code:
             case Code.STALE_CONTROL if result.generation == generation:
-                self.close()  # another owner has the file
+                self._closed = True  # another owner has the file
             case Code.STALE_CONTROL | Code.PAUSED | Code.UNKNOWN_KEY | Code.CONFLICT:
                 self.schedule.ended(entry.key)  # the next look at the file says what is so
             case Code.FAILED:

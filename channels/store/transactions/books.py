@@ -22,7 +22,7 @@ LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """Everybody's use since a moment: altogether, of which not booked yet, and by user, agent and model."""
+    """Everybody's use since a moment: altogether, of which not booked yet, and in parts, such as by agent."""
 
     all: Used
     waiting: Used
@@ -50,20 +50,20 @@ def read_used(tx: Tx, user_id: UserId | None, since: int) -> Used:
     return replace(booked.plus(_sum(used for _, used in found)), sessions=len(sessions))
 
 
-def read_books(tx: Tx, since: int) -> Books:
+def read_books(tx: Tx, since: int, *parts: By) -> Books:
     """For those who look after the bot. What is not booked yet is in the sum of all, not in the parts."""
     waiting = _sum(used for _, used in _waiting(tx, None, since))
-    parts: tuple[By, ...] = ("user", "agent", "model")
     return Books(read_used(tx, None, since), waiting, {by: usage.sums_by(tx, by, since) for by in parts})
 
 
 def read_accounts(tx: Tx, policy: QuotaPolicy, since: int, now: int) -> list[Account]:
     """People with limits of their own and people who have used anything since then, who used most first."""
-    named = {row.user_id for row in quotas.all_limits(tx)}
-    active = {UserId(user_id) for user_id in usage.sums_by(tx, "user", since)}
-    held = {one.user_id for one in reservations.held_since(tx, since)}
-    found = [read_account(tx, user_id, policy, since, now) for user_id in named | active | held]
-    return sorted(found, key=lambda one: (-one.used.tokens, -one.used.turns, one.user_id))[:LISTED]
+    sums = {UserId(user_id): used for user_id, used in usage.sums_by(tx, "user", since).items()}
+    people = {row.user_id for row in quotas.all_limits(tx)} | sums.keys()
+    people |= {one.user_id for one in reservations.held_since(tx, since)}
+    most = sorted(people, key=lambda user_id: (-sums.get(user_id, Used()).tokens, user_id))[:LISTED]
+    found = [read_account(tx, user_id, policy, since, now) for user_id in most]
+    return sorted(found, key=lambda one: (-one.used.tokens, -one.used.turns, one.user_id))
 
 
 def read_account(tx: Tx, user_id: UserId, policy: QuotaPolicy, since: int, now: int) -> Account:

@@ -96,6 +96,7 @@ def _recovery(status: Mapping[str, Any], words: Words) -> tuple[Figure, ...]:
         Figure("unreadable", words["unreadable"], str(unreadable), "warn" if unreadable else "good"),
         Figure("undecided", words["undecided"], str(undecided), "warn" if undecided else "good"),
         Figure("snapshots", words["snapshots"], str(status["snapshots"])),
+        *_settlement(status.get("settlement"), words),
     )
 
 
@@ -111,6 +112,17 @@ def _agents(agents: Mapping[str, Any], words: Words) -> tuple[Figure, ...]:
         for name, one in agents.items()
         if "processes" in one
     )
+
+
+def _settlement(settlement: Mapping[str, Any] | None, words: Words) -> tuple[Figure, ...]:
+    if settlement is None:
+        return ()
+    if not settlement["readable"]:
+        return (Figure("settlement", words["settlement"], str(settlement["why"]), "bad"),)
+    said = words["is_paused"] if settlement["paused"] else words["is_running"]
+    uneasy = settlement["paused"] or settlement["unconfirmed"] or settlement["unconfirmed_stops"]
+    text = words["settlement_figure"].format(said, settlement["pending"])
+    return (Figure("settlement", words["settlement"], text, "warn" if uneasy else "good"),)
 
 
 def _waiting(rows: Any, words: Words) -> str:

@@ -1,6 +1,8 @@
 """The settlement page: what waits to be booked, what has ended, who is stopped. Every change is an operation of
 `SettlementDesk`; pausing and stopping are asked about once more."""
 
+from collections.abc import Mapping
+
 from aiohttp import web
 
 from channels.cards.settlement_texts import settlement_texts
@@ -8,6 +10,7 @@ from channels.errors import Refused
 from channels.web.admin.people import actor_of
 from channels.web.admin.visit import Visit, current_visit
 
+NAMES = ("key", "payload_hash", "session_id")  # of the session that is to be stopped: one form or the other
 SAID = {
     "paused": "settlement_paused",
     "resumed": "settlement_resumed",
@@ -27,7 +30,8 @@ async def change_settlement(_request: web.Request) -> web.Response:
     visit, form = current_visit(), current_visit().form or {}
     action = form.get("do", "")
     if action in ("pause", "stop") and form.get("sure") != "yes":
-        return await _draw(visit, asks=action, key=form.get("key", ""), payload_hash=form.get("payload_hash", ""))
+        named = {name: form[name].strip() for name in NAMES if form.get(name, "").strip()}
+        return await _draw(visit, asks=action, named=named)
     try:
         said = await _carry_out(visit, action)
     except Refused as refusal:
@@ -37,16 +41,17 @@ async def change_settlement(_request: web.Request) -> web.Response:
 
 async def _carry_out(visit: Visit, action: str) -> str:
     desk, form, actor = visit.desk.settlement, visit.form or {}, actor_of(visit)
-    handle = {"key": form.get("key", ""), "payload_hash": form.get("payload_hash", "")}
+    named: dict[str, object] = {name: form[name].strip() for name in NAMES if form.get(name, "").strip()}
     match action:
         case "pause":
             return "paused" if (await desk.pause(actor)).changed else "unchanged"
         case "resume":
             return "resumed" if (await desk.resume(actor)).changed else "unchanged"
         case "stop":
-            return "stopped" if (await desk.stop(actor, handle)).changed else "unchanged"
+            return "stopped" if (await desk.stop(actor, named)).changed else "unchanged"
         case "apply":
-            await desk.apply(handle["key"], handle["payload_hash"], _generation(form.get("generation", "")))
+            handle = form.get("key", ""), form.get("payload_hash", "")
+            await desk.apply(*handle, _generation(form.get("generation", "")))
             return "applied"
         case _:
             raise web.HTTPBadRequest
@@ -64,8 +69,7 @@ async def _draw(
     said: str = "",
     fault: str = "",
     asks: str = "",
-    key: str = "",
-    payload_hash: str = "",
+    named: Mapping[str, str] | None = None,
 ) -> web.Response:
     try:
         shown = await visit.desk.settlement.status()
@@ -82,6 +86,5 @@ async def _draw(
         said=said,
         fault=fault,
         asks=asks,
-        key=key,
-        payload_hash=payload_hash,
+        named=named or {},
     )

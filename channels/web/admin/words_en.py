@@ -188,6 +188,8 @@ ENGLISH: Mapping[str, str] = {
     "booked_late": "late",
     "booked_void": "nothing to book",
     "nothing_waits": "Nothing waits: every answer that has ended is booked.",
+    "settlement_figure": "{}, {} waiting",
+    "session_to_stop": "Id of a session to stop",
     "settlement_paused": "Paused.",
     "settlement_resumed": "Resumed.",
     "settlement_stopped": "Stopped.",

@@ -185,6 +185,8 @@ CHINESE: Mapping[str, str] = {
     "booked_late": "补记",
     "booked_void": "没有可记的",
     "nothing_waits": "没有等待的：结束的回答都已入账。",
+    "settlement_figure": "{}，{} 项等待",
+    "session_to_stop": "要停止的会话编号",
     "settlement_paused": "已暂停。",
     "settlement_resumed": "已恢复。",
     "settlement_stopped": "已停止。",

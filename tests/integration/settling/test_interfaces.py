@@ -87,7 +87,7 @@ class TestReading:
         async def settled_changes() -> int:
             return await house.service.parts.context.database.read(lambda tx: connection.total_changes)  # type: ignore[union-attr]
 
-        house.service.parts.ledger.settling.close()  # its own sweep is no reading
+        await house.service.parts.ledger.settling.close()  # its own sweep is no reading
         for task in ("heartbeat", "settling"):
             house.service._tasks[task].cancel()
         before = await settled_changes()

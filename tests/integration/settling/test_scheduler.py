@@ -212,7 +212,7 @@ class TestPermission:
     async def test_a_process_that_is_closing_writes_nothing_more(self, office: Office, ledger: Ledger) -> None:
         acked = ledger.end()
         await office.settling_._look_anew()
-        office.settling_.close()
+        await office.settling_.close()
         await office.settling_._try(office.entry(acked.key), ledger.generation())
         assert office.state_of(acked.key) == "pending"
 
@@ -422,7 +422,7 @@ class TestAnotherProcess:
         stopped = ledger.finish(stopped_turn).settlement
         assert isinstance(stopped, Acked)
         if clean:
-            office.settling_.close()
+            await office.settling_.close()
         ledger.stop(session_id=ledger.session_of(stopped_turn))
         assert office.state_of(kept.key) == "pending"
         await office.restart().work()

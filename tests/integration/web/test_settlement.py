@@ -5,6 +5,8 @@ import re
 import pytest
 import pytest_asyncio
 
+from channels.ids import SessionId
+from channels.rules.settlement import session_hash
 from tests.integration.conftest import OpenHouse
 from tests.integration.house import House
 from tests.integration.settling.test_served import HELD, PENDING, SETTLED, Counting, busy_file
@@ -97,6 +99,19 @@ class TestSettlement:
         await house.held("SELECT count(*) FROM releases WHERE way = 'late'", 1)
         text = (await admin.get("/admin/settlement"))[1]
         assert "page: console" in text and "late" in text
+
+    async def test_a_session_is_stopped_by_its_id(self, house: House, admin: Visitor) -> None:
+        await house.ask("hello")
+        await house.held(SETTLED, 1)
+        session_id = str(await house.one("SELECT session_id FROM turns"))
+        status, text = await admin.post("/admin/settlement", do="stop", session_id=f" {session_id} ")
+        assert status == 200 and f'name="session_id" value="{session_id}"' in text
+        assert await house.one("SELECT count(*) FROM settlement_stops") == 0
+        assert (await admin.post("/admin/settlement", do="stop", sure="yes", session_id=session_id))[0] == 303
+        assert await house.one("SELECT session_hash FROM settlement_stops") == session_hash(SessionId(session_id))
+        mixed = {"session_id": session_id, "key": "0" * 64, "payload_hash": "0" * 64}
+        status, text = await admin.post("/admin/settlement", None, do="stop", sure="yes", **mixed)
+        assert status == 409 and "(invalid_input)" in text
 
     async def test_rows_of_another_version_are_said_and_left(self, house: House, admin: Visitor) -> None:
         """A page, not a defect."""

@@ -52,6 +52,22 @@ def test_agents_that_keep_processes_have_a_figure() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({}, ("running, 0 waiting", "good")),
+        ({"pending": 3}, ("running, 3 waiting", "good")),
+        ({"paused": True}, ("paused by an admin, 0 waiting", "warn")),
+        ({"unconfirmed": 1}, ("running, 0 waiting", "warn")),
+        ({"unconfirmed_stops": 1}, ("running, 0 waiting", "warn")),
+        ({"readable": False, "why": "invalid_settlement_outbox"}, ("invalid_settlement_outbox", "bad")),
+    ],
+)
+def test_settlement_has_a_figure(changes: dict[str, Any], shown: tuple[str, str]) -> None:
+    calm = {"readable": True, "paused": False, "pending": 0, "unconfirmed": 0, "unconfirmed_stops": 0}
+    assert figures(settlement=calm | changes)["settlement"] == shown
+
+
 def test_both_languages_have_the_same_words_and_places() -> None:
     assert set(EN) == set(ZH)
     assert {key for key in EN if EN[key].count("{}") != ZH[key].count("{}")} == set()
