@@ -1,4 +1,5 @@
-"""`python -m tests.bench [--json FILE] [--only NAME] [--burst N] [--smallest]`: figures beside the official client's.
+"""`python -m tests.bench [--json FILE] [--only NAME] [--burst N] [--settlements N] [--smallest]`: figures beside the
+official client's.
 
 Nothing here passes or fails: a figure is a median of one run on one machine, and means something beside the others of
 the same run. The record is never overwritten.
@@ -14,6 +15,7 @@ from pathlib import Path
 from tests.bench.answers import measure_crowd, measure_first_signs, measure_many_turns, measure_streamed_answers
 from tests.bench.contestants import Measure, ring
 from tests.bench.figures import Figure, claim, record, table
+from tests.bench.settlements import measure_settlements
 from tests.bench.sizes import SMALLEST, Sizes
 from tests.bench.wire import measure_acks, measure_starts
 
@@ -24,6 +26,7 @@ MEASURES: dict[str, Measure] = {
     "answers": measure_streamed_answers,
     "crowd": measure_crowd,
     "turns": measure_many_turns,
+    "settlements": measure_settlements,
 }
 
 
@@ -39,9 +42,14 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=sorted(MEASURES), help="one measure; may be repeated")
     parser.add_argument("--burst", type=int, default=Sizes().burst, help="events in a burst")
     parser.add_argument("--rounds", type=int, default=Sizes().rounds, help="alternations of both sides")
+    parser.add_argument("--settlements", type=int, default=Sizes().settlements, help="turns that are settled")
     parser.add_argument("--smallest", action="store_true", help="only try that it works")
     given = parser.parse_args()
-    sizes = SMALLEST if given.smallest else replace(Sizes(), burst=given.burst, rounds=given.rounds)
+    sizes = (
+        SMALLEST
+        if given.smallest
+        else replace(Sizes(), burst=given.burst, rounds=given.rounds, settlements=given.settlements)
+    )
     if given.json is not None:
         try:
             claim(given.json)

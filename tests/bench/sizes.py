@@ -19,6 +19,7 @@ class Sizes:
     turns_at_once: int = 500
     turn_ms: int = 6_000
     talk: int = 100
+    settlements: int = 5_000
 
 
 SMALLEST = Sizes(
@@ -33,4 +34,5 @@ SMALLEST = Sizes(
     turns_at_once=4,
     turn_ms=200,
     talk=3,
+    settlements=70,
 )

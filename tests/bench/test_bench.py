@@ -22,7 +22,17 @@ def test_the_smallest_bench_gives_every_figure_and_never_overwrites(tmp_path: Pa
     figures = {figure["name"]: figure for figure in record["figures"]}
     assert all(figure["ours"] > 0 or "memory" in name for name, figure in figures.items())
     assert sum(figure["theirs"] is not None for figure in figures.values()) >= WITH_OFFICIAL
-    for words in ("start to connected", "idle", "burst", "p50", "p99", "first thing visible", "openai", "at once"):
+    for words in (
+        "start to connected",
+        "idle",
+        "burst",
+        "p50",
+        "p99",
+        "first thing visible",
+        "openai",
+        "at once",
+        "settle",
+    ):
         assert any(words in name for name in figures), words
     assert all(name in done.stdout for name in figures)
     assert figures["API calls, answer of 80 characters"]["note"].count("im.message.reply") == 1
