@@ -22,7 +22,7 @@ def quota_card(language: str, short: Short, zone: tzinfo) -> Card:
     limit, used = f"{short.limit:,}", f"{short.used:,}"
     lines = [words.quota_used_up.format(limit=limit, unit=unit, period=period, used=used)]
     if short.held:
-        lines.append(words.quota_held.format(held=f"{short.held:,}", unit=unit))
+        lines.append(words.quota_held.format(held=f"{short.held:,}"))
     lines.append(words.quota_until.format(until=window_end(short, zone)))
     body = "\n\n".join(lines)
     return notice_card(words.quota_title, body, template="orange", language=language)

@@ -188,12 +188,12 @@ EN = Texts(
     queue_full_title="Too many messages waiting",
     queue_full="{count} messages are already waiting here, so this one was not taken. Please send it later.",
     quota_title="Your quota is used up",
-    quota_used_up="You may use {limit} {unit} {period} and have used {used}. What is left is not enough for another"
-    " answer, so this message was not taken.",
-    quota_held="{held} {unit} are held for answers that are still running; what they do not use comes back.",
+    quota_used_up="{unit} {period}: your limit is {limit}, and {used} of it is used. What is left is not enough for"
+    " another answer, so this message was not taken.",
+    quota_held="{held} of it is held for answers that are still running; what they do not use comes back.",
     quota_until="A new quota begins at {until}. Please ask again then, or ask an admin for more.",
-    quota_turns="questions",
-    quota_tokens="tokens",
+    quota_turns="Questions",
+    quota_tokens="Tokens",
     quota_day="a day",
     quota_month="a month",
     toast_quota="Your quota is used up; you can go on from {until}",

@@ -95,7 +95,7 @@ class Texts:
     queue_full: str  # {count}
     quota_title: str
     quota_used_up: str  # {limit} {unit} {period} {used}
-    quota_held: str  # {held} {unit}
+    quota_held: str  # {held}
     quota_until: str  # {until}
     quota_turns: str
     quota_tokens: str
