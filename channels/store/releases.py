@@ -1,5 +1,7 @@
 """Table `releases`: what was held for a turn was given back, once, by whom and by which evidence."""
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,9 @@ INSERT_RELEASE = f"""
 INSERT INTO releases ({_ROW}, state)
 VALUES (:reservation_id, :way, :settlement_key, :payload_hash, :start_epoch, :executor, :kind, :owner_epoch,
         :turns_used, :day_tokens_used, :month_tokens_used, :receipt, :now, :generation, 'released')
+"""
+SELECT_WAYS = """
+SELECT settlement_key, way FROM releases WHERE settlement_key IN (SELECT value FROM json_each(:keys))
 """
 SELECT_BY_SETTLEMENT_KEY = f"SELECT {_ROW} FROM releases WHERE settlement_key = :key"
 
@@ -83,6 +88,11 @@ def insert_release(tx: Tx, release: Release) -> None:
             "generation": release.generation,
         },
     )
+
+
+def ways_of(tx: Tx, keys: Iterable[str]) -> dict[str, str]:
+    """How the reservations of these settlements were closed, those that were."""
+    return dict(tx.rows(SELECT_WAYS, {"keys": json.dumps(list(keys))}))
 
 
 def find_by_settlement_key(tx: Tx, key: str) -> Release | None:

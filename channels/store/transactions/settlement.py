@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from channels.ids import ReservationId
 from channels.rules import settlement as rules
 from channels.rules.settlement import Caller, Code, EvidenceRef, Item, Terminal
-from channels.store import evidence, owners, reservations, settlement_control, settlements
+from channels.store import evidence, owners, releases, reservations, settlement_control, settlements
 from channels.store.reservations import Reservation
 from channels.store.settlement_control import Control, Stop
 from channels.store.settlements import Fact, Measure, PendingRow
@@ -126,7 +126,9 @@ def status(tx: Tx, now: int) -> Status | Refused:
     if not settlement_control.has_tables(tx):
         return Status((), (), {"pending": 0}, control.generation, control.user_paused, (), 0)
     pending = tuple(_shown(row, control, now) for row in settlements.all_pending(tx))
-    history = tuple(with_way(tx, fact) for fact in settlements.all_facts(tx))
+    facts = settlements.all_facts(tx)
+    ways = releases.ways_of(tx, (fact.key for fact in facts))
+    history = tuple(replace(fact, way=ways.get(fact.key)) for fact in facts)
     counts = {"pending": len(pending)} | {
         state.value: sum(fact.state is state for fact in history) for state in Terminal
     }

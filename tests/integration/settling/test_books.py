@@ -114,7 +114,7 @@ class TestLimits:
         assert "questions 1 of 2" in said and "tokens 77, no limit" in said
         await house.ask("the second")
         refused = await say(house, "the third")
-        assert "2 questions a day" in refused
+        assert "Questions a day: your limit is 2" in refused
         account = await json_of(house, "quota", "show", "id:u_alice")
         assert account["own"]["turns_per_day"] == 2 and account["own"]["tokens_per_day"] is None
         assert account["windows"][0]["turns"] == {"limit": 2, "held": 0, "used": 2, "free": 0}
@@ -139,7 +139,7 @@ class TestLimits:
         await output_of(house, "quota", "set", "id:u_alice", "--turns-per-day", "1")
         assert "turns_per_day 1" in await output_of(house, "quota", "list")
         await house.start()
-        assert "1 questions a day" in await say(house, "one too many")
+        assert "Questions a day: your limit is 1" in await say(house, "one too many")
 
     async def test_wrong_words(self, house: House) -> None:
         line, code = await refusal_of(house, "quota", "set", "id:u_bob")

@@ -1,5 +1,5 @@
-"""The whole ledger against the model of `model.py`, in any order that hypothesis finds: asking, ending, settling,
-stopping, pausing, sweeping, killed processes, clocks that go on or back, and older copies put back.
+"""The whole ledger against the model of `ledger_model.py`, in any order that hypothesis finds: asking, ending,
+settling, stopping, pausing, sweeping, killed processes, clocks that go on or back, and older copies put back.
 
 A real domain file with the product's settings (WAL, EXCLUSIVE, synchronous FULL), on tmpfs where there is one. A killed
 process is an image of the file and its -wal as they lie there. After every step everything that the ledger holds is
@@ -42,7 +42,8 @@ from channels.store.transactions.settlement import Acked, Settled, apply, status
 from channels.store.transactions.settlement_control import Controlled, pause, resume, stop
 from channels.store.transactions.settlement_facts import Refused
 from channels.store.tx import Tx
-from tests.store.ledger.model import PENDING, STOPS, Model, Turn
+from tests.simulation.ledger_model import PENDING, STOPS, Model, Turn
+from tests.store.ledger.conftest import TEMPLATE
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import lease_of, turn_of
 
@@ -457,23 +458,6 @@ class Machine(RuleBasedStateMachine):
         """Asked now and then: whatever was violated once stays so."""
         if self.own_steps % 10 == 0:
             assert self.store.run(ask_all, self.store.now) == []
-
-
-class Template:
-    """A fresh domain file, made once."""
-
-    def __init__(self) -> None:
-        self.folder: TemporaryDirectory[str] | None = None
-
-    def copy(self, target: Path) -> Path:
-        if self.folder is None:
-            self.folder = TemporaryDirectory()
-            Store(Path(self.folder.name) / "channels.db").close()
-        shutil.copyfile(Path(self.folder.name) / "channels.db", target)
-        return target
-
-
-TEMPLATE = Template()
 
 
 @pytest.mark.timeout(300)
