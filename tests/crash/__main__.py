@@ -1,7 +1,10 @@
-"""`python -m tests.crash [--size ci|full|small] [--seed N] [--record PATH] [--jobs N] [--workload NAME]…`"""
+"""`python -m tests.crash [--size ci|full|small] [--seed N] [--record PATH] [--jobs N] [--workload NAME]…`
+
+`--loop KILLS` runs K3 alone: so many kills in a row under load."""
 
 import argparse
 import asyncio
+import json
 import logging
 import sys
 import time
@@ -10,9 +13,22 @@ from pathlib import Path
 
 from tests.crash.campaign import SIZES, Campaign
 from tests.crash.children import WarmParent
-from tests.crash.record import Record, write_record
+from tests.crash.record import Record, write_record, write_values
 from tests.crash.storm import rage
 from tests.crash.workloads import WORKLOADS
+
+
+async def loop(arguments: argparse.Namespace) -> int:
+    """K3 alone. The exit code: 0 when nothing was violated."""
+    parent = await WarmParent.start(arguments.tree.resolve())
+    try:
+        storm = await rage(parent, arguments.loop, arguments.seed, arguments.keep)
+    finally:
+        await parent.stop()
+    values = {"loop": arguments.loop, "seed": arguments.seed} | storm.as_json()
+    print(json.dumps({name: value for name, value in values.items() if name != "samples"}, indent=1))
+    write_values(values, arguments.record)
+    return 1 if storm.violations else 0
 
 
 async def run(arguments: argparse.Namespace) -> int:
@@ -49,8 +65,10 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="where the folders of cases with violations go")
     parser.add_argument("--tree", type=Path, default=Path.cwd(), help="the tree whose code is killed")
     parser.add_argument("--workload", action="append", choices=WORKLOADS)
+    parser.add_argument("--loop", type=int, metavar="KILLS", help="K3 alone: so many kills in a row under load")
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)  # clients that are killed in the middle of a request
-    sys.exit(asyncio.run(run(parser.parse_args())))
+    arguments = parser.parse_args()
+    sys.exit(asyncio.run(loop(arguments) if arguments.loop else run(arguments)))
 
 
 if __name__ == "__main__":

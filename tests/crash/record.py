@@ -4,6 +4,7 @@ import json
 import resource
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,13 @@ class Record:
 
 def write_record(record: Record, path: Path | None) -> Path:
     """Write it; a path that exists is refused."""
+    return write_values(record.values, path)
+
+
+def write_values(values: Mapping[str, Any], path: Path | None) -> Path:
+    """As `write_record`, for what is no whole campaign."""
     target = path or Path("build") / time.strftime("crash-%Y%m%d-%H%M%S.json", time.gmtime())
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("x", encoding="utf-8") as file:
-        json.dump(record.values, file, ensure_ascii=False, indent=1)
+        json.dump(values, file, ensure_ascii=False, indent=1)
     return target
