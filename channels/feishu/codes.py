@@ -58,7 +58,6 @@ BY_CALL: dict[tuple[str, int], CodeKind] = {
     ("edit_message", 230071): CodeKind.SCOPE,  # somebody else's message
     ("edit_message", 230072): CodeKind.EXPIRED,  # edited 20 times already
     ("edit_message", 230075): CodeKind.EXPIRED,  # the tenant's time for edits is over
-    ("get_chat", 232011): CodeKind.CHAT_GONE,  # the bot is not in it
     ("recall_message", 230054): CodeKind.PARAMETER,
     ("reply_message", 230054): CodeKind.MESSAGE_GONE,  # a system message takes no reply: a new message to the chat
 }
