@@ -7,10 +7,11 @@ import pytest
 
 from channels.emulator.accounts import GROUP
 from channels.emulator.messages import Message
+from channels.errors import Refused
 from tests.integration import cards_seen
 from tests.integration.access.gate import button, click
 from tests.integration.cards_seen import WORDS
-from tests.integration.command_line import json_of, output_of, refusal_of
+from tests.integration.command_line import json_of, output_of, refusal_of, run_command
 from tests.integration.conftest import OpenHouse
 from tests.integration.conversations.conftest import say, verdict
 from tests.integration.house import House
@@ -157,10 +158,22 @@ async def test_the_command_line(open_house: OpenHouse) -> None:
     assert (await json_of(house, "sessions", "show", session_id))["log"] == []
 
 
+async def test_while_no_service_runs_its_file_is_asked(house: House) -> None:
+    """Archived in the closed file: the next boot takes no more questions there."""
+    first, reply = await house.ask("apples are red")
+    session_id = await session_of(house, first)
+    await house.stop()
+    assert session_id in await output_of(house, "sessions", "list")
+    assert "is archived" in await output_of(house, "sessions", "archive", session_id)
+    await house.start()
+    later = house.say("and pears?", thread_id=reply.thread_id)
+    await house.shown(later)
+    assert await verdict(house, later) == "expired"
+    assert await house.rows("SELECT actor, via FROM audit WHERE action = 'session.archived'") == [("console", "cli")]
+
+
 async def test_deleting_is_never_done_unasked_by_a_script(house: House) -> None:
     first, _ = await house.ask("apples are red")
-    from tests.integration.command_line import run_command
-
     done = await run_command(house, "sessions", "delete", await session_of(house, first))
     assert done.exit_code == 2 and "--yes" in done.output
     assert await house.one("SELECT deleted_at FROM sessions") is None
@@ -168,8 +181,6 @@ async def test_deleting_is_never_done_unasked_by_a_script(house: House) -> None:
 
 @pytest.mark.parametrize("operation", ["session_show", "session_archive", "session_delete"])
 async def test_the_socket_says_what_is_wrong(house: House, operation: str) -> None:
-    from channels.errors import Refused
-
     for arguments, code in (
         ({}, "invalid_input"),
         ({"session": 7}, "invalid_input"),
