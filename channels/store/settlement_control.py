@@ -13,12 +13,13 @@ HAS_CONTROL_TABLES = """
 SELECT count(*) FROM sqlite_schema
 WHERE type = 'table' AND name IN ('settlement_control', 'settlement_stops', 'settlement_pending', 'settlement_history')
 """
-SELECT_CONTROL = "SELECT format, generation, user_paused, paused_since FROM settlement_control WHERE one = 1"
+SELECT_CONTROL = "SELECT format, generation, user_paused FROM settlement_control WHERE one = 1"
 ADD_CONTROL = """
 INSERT INTO settlement_control (one, format, generation, user_paused, paused_since, changed_at)
-VALUES (1, :format, :generation, :user_paused, :paused_since, :now)
+VALUES (1, :format, :generation, :user_paused, CASE :user_paused WHEN 1 THEN :generation END, :now)
 ON CONFLICT (one) DO UPDATE SET generation = excluded.generation, user_paused = excluded.user_paused,
-                                paused_since = excluded.paused_since, changed_at = excluded.changed_at
+  paused_since = CASE excluded.user_paused WHEN 1 THEN coalesce(paused_since, excluded.generation) END,
+  changed_at = excluded.changed_at
 """
 COUNT_UNREADABLE_STOPS = """
 SELECT count(*), coalesce(sum(format <> :format OR length(session_hash) <> 64 OR length(reason) > 64), 0)
@@ -37,11 +38,8 @@ DELETE_STOP = "DELETE FROM settlement_stops WHERE session_hash = :session_hash"
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """`paused_since`: the generation that the user's pause made."""
-
     generation: int = FIRST_GENERATION
     user_paused: bool = False
-    paused_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def read_control(tx: Tx) -> Control | None:
     row = tx.row(SELECT_CONTROL)
     if row is None:
         return Control()
-    return Control(row[1], bool(row[2]), row[3]) if row[0] == FORMAT else None
+    return Control(row[1], bool(row[2])) if row[0] == FORMAT else None
 
 
 def are_stops_readable(tx: Tx) -> bool:
@@ -77,7 +75,7 @@ def are_stops_readable(tx: Tx) -> bool:
 def set_control(tx: Tx, control: Control, now: int) -> None:
     """Raises sqlite3.IntegrityError unless the generation rises."""
     values = {"format": FORMAT, "generation": control.generation, "user_paused": int(control.user_paused), "now": now}
-    tx.execute(ADD_CONTROL, values | {"paused_since": control.paused_since})
+    tx.execute(ADD_CONTROL, values)
 
 
 def read_stops(tx: Tx) -> list[Stop]:

@@ -24,7 +24,7 @@ _PENDING = (
 _FACT = "key, payload_hash, owner, session_hash, state, code, outcome, attempts, queued_at, deadline, retired_at"
 MEASURE_PENDING = """
 SELECT count(*), coalesce(sum(length(CAST(item AS BLOB))), 0),
-       coalesce(sum(format <> :format OR length(CAST(item AS BLOB)) > :most OR NOT json_valid(item)), 0)
+       coalesce(sum(format <> :format OR length(CAST(item AS BLOB)) > :most), 0)
 FROM settlement_pending
 """
 MEASURE_HISTORY = """

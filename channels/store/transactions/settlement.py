@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from channels.ids import ReservationId
 from channels.rules import settlement as rules
-from channels.rules.settlement import Caller, Code, EvidenceRef, Item, Terminal
+from channels.rules.settlement import FIRST_GENERATION, Caller, Code, EvidenceRef, Item, Terminal
 from channels.store import evidence, owners, releases, reservations, settlement_control, settlements
 from channels.store.reservations import Reservation
 from channels.store.settlement_control import Control, Stop
@@ -84,6 +84,9 @@ class Status:
     bytes: int
 
 
+NOTHING_YET = Status((), (), {"pending": 0}, FIRST_GENERATION, False, (), 0)  # a file from before
+
+
 @refusing_unreadable
 def enqueue(tx: Tx, reservation_id: ReservationId, ref: EvidenceRef, caller: Caller, now: int) -> Acked | Refused:
     """Make the settlement of an ended turn durable: from this commit on it is owed. Everything frozen is read here;
@@ -119,12 +122,12 @@ def enqueue(tx: Tx, reservation_id: ReservationId, ref: EvidenceRef, caller: Cal
 @refusing_unreadable
 def status(tx: Tx, now: int) -> Status | Refused:
     """What waits, what has ended, and who is stopped. Writes nothing, whatever the file is like."""
+    if not settlement_control.has_tables(tx):
+        return NOTHING_YET
     opened = open_outbox(tx)
     if isinstance(opened, Refused):
         return opened
     control, measured = opened.control, opened.measure
-    if not settlement_control.has_tables(tx):
-        return Status((), (), {"pending": 0}, control.generation, control.user_paused, (), 0)
     pending = tuple(_shown(row, control, now) for row in settlements.all_pending(tx))
     facts = settlements.all_facts(tx)
     ways = releases.ways_of(tx, (fact.key for fact in facts))

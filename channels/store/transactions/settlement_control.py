@@ -94,7 +94,6 @@ def _set_paused(tx: Tx, paused: bool, caller: Caller, now: int) -> Controlled | 
         return Refused(Code.STALE_CONTROL, control.generation)
     if control.user_paused == paused:
         return Controlled(control.generation, paused, False)
-    generation = control.generation + 1
-    moved = Control(generation, paused, generation if paused else None)
+    moved = Control(control.generation + 1, paused)
     settlement_control.set_control(tx, moved, now)
     return Controlled(moved.generation, paused, True)

@@ -18,8 +18,6 @@ from channels.store.tx import Tx
 P = ParamSpec("P")
 T = TypeVar("T")
 
-NOTHING = Measure(0, 0, 0, True)
-
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -59,8 +57,6 @@ def refusing_unreadable(operation: Callable[P, T]) -> Callable[P, T | Refused]:
 
 def open_outbox(tx: Tx) -> Opened | Refused:
     """Control and sizes, or the refusal of a file that cannot be read."""
-    if not settlement_control.has_tables(tx):
-        return Opened(Control(), NOTHING)
     control, measured = settlement_control.read_control(tx), settlements.measure(tx)
     readable = measured.readable and measured.bytes <= rules.TOTAL_BYTES
     if control is None or not readable or not settlement_control.are_stops_readable(tx):

@@ -181,7 +181,7 @@ class TestStatus:
         assert ledger.status().pending[0].state == "paused"
         assert ledger.status().user_paused
 
-    @pytest.mark.parametrize("version", [1, 6])
+    @pytest.mark.parametrize("version", [1, 6, 8, 11])
     def test_an_older_file_is_read_and_not_touched(self, tmp_path: Path, version: int) -> None:
         """3.7 A file from before there were settlements is read as empty, and gets none of this by being read."""
         connection = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
@@ -189,7 +189,9 @@ class TestStatus:
         before, changes = connection.execute("SELECT sql FROM sqlite_schema").fetchall(), connection.total_changes
         batch = Batch(connection)
         shown = batch.read(lambda tx: status(tx, 1))
-        assert shown == Status((), (), {"pending": 0}, 1, False, (), 0)
+        assert isinstance(shown, Status)
+        assert (shown.pending, shown.history, shown.stops, shown.bytes) == ((), (), (), 0)
+        assert (sum(shown.counts.values()), shown.generation, shown.user_paused) == (0, 1, False)
         assert connection.execute("SELECT sql FROM sqlite_schema").fetchall() == before
         assert connection.total_changes == changes
         connection.close()
