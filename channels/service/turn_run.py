@@ -56,6 +56,10 @@ SAVE_EVERY_S = 1.0
 STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is cancelled …
 CANCEL_GRACE_S = 1.0  # … and one that ignores that too is left alone; its turn ends without it
 
+# Runs whose agent may not hear the cancel. The loop holds its tasks weakly: one that waits for what nobody else knows
+# would be collected in the middle of its wait.
+_LEFT_ALONE: set[asyncio.Task[None]] = set()
+
 log = get_logger(__name__)
 
 
@@ -205,6 +209,8 @@ class TurnRun:
         finally:
             self._gate.close()
             self._pump.cancel()
+            _LEFT_ALONE.add(self._pump)
+            self._pump.add_done_callback(_LEFT_ALONE.discard)
             await live.close()
         self._view = replace(self._view, duration_ms=int((context.clock.monotonic() - started) * 1000))
 
