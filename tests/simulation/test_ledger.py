@@ -60,7 +60,16 @@ ENDS = Finish("completed", (), (), (), ())
 
 
 MUST_BE_SEEN = {
-    *("reserved", "short", "closed late", "restored", "crashed", "the clock went back"),
+    *(
+        "overrun",
+        "several rows stopped at once",
+        "reserved",
+        "short",
+        "closed late",
+        "restored",
+        "crashed",
+        "the clock went back",
+    ),
     *("enqueue: queued", "enqueue: settlement_stopped", "enqueue: settlement_paused"),
     *("enqueue: settlement_outbox_full", "enqueue: settlement_receipt_expired"),
     *("apply: settled", "apply: settlement_stale_control", "apply: settlement_paused", "apply: settlement_expired"),
@@ -175,12 +184,22 @@ class Machine(RuleBasedStateMachine):
 
     @rule(user=USERS, new=st.booleans(), data=st.data())
     def ask(self, user: str, new: bool, data: st.DataObject) -> None:
+        self.asked(user, new, data)
+
+    def asked(self, user: str, new: bool, data: st.DataObject) -> Turn | None:
         number = len(self.model.turns) + 1 + 1_000 * self.images
-        old = sorted({turn.session for turn in self.model.turns.values()})
-        session = f"session_{number}" if new or not old else data.draw(st.sampled_from(old))
+        old = sorted({turn.session for turn in self.model.turns.values() if turn.user == user})
+        session = f"session_{number}" if new or not old else data.draw(st.sampled_from(old[-2:]))
         done = self.store.run(admit, number, user, session, self.policy, self.store.epoch, self.store.now)
         assert done == self.model.ask(number, user, session)
         self.seen["reserved" if done else "short"] += 1
+        return self.model.turns[number] if done else None
+
+    @rule(user=USERS, new=st.booleans(), data=st.data(), tokens=TOKENS)
+    def ask_and_answer(self, user: str, new: bool, data: st.DataObject, tokens: int) -> None:
+        turn = self.asked(user, new, data)
+        if turn is not None and not any(other.session == turn.session for other in self.of("entered")):
+            self.run(turn, tokens)
 
     @precondition(lambda self: not self.model.paused)
     @rule(count=st.sampled_from([2, 4]))
@@ -293,6 +312,9 @@ class Machine(RuleBasedStateMachine):
         expected = self.model.apply(turn, fresh=fresh, allowed=allowed)
         if isinstance(done, Settled):
             told = f"duplicate {done.fact.state}" if done.duplicate else done.fact.state
+            if not done.duplicate:
+                over = self.store.rows("SELECT 1 FROM usage WHERE day_overrun + month_overrun > 0")
+                self.seen["overrun"] += bool(over)
         else:
             told = done.code
         assert told == expected
@@ -301,7 +323,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.turns)
     @rule(data=st.data(), by_key=st.booleans())
     def stop(self, data: st.DataObject, by_key: bool) -> None:
-        turn = data.draw(st.sampled_from(list(self.model.turns.values())))
+        turn = data.draw(st.sampled_from(self.model.pending() or list(self.model.turns.values())))
         if by_key and turn.key:
             ((payload_hash,),) = self.store.rows(
                 "SELECT payload_hash FROM reservations WHERE settlement_key = ?", turn.key
@@ -317,8 +339,10 @@ class Machine(RuleBasedStateMachine):
 
     def stopped(self, request: StopSession | StopKey, session: str) -> None:
         done = self.store.run(stop, request, "test", Caller(None, self.store.epoch), self.store.now)
+        waiting = sum(turn.session == session for turn in self.model.pending())
         expected = self.model.stop(session)
         self.seen[f"stop: {expected}"] += 1
+        self.seen["several rows stopped at once"] += waiting > 1
         if isinstance(done, Controlled):
             assert done.changed == (expected == "changed") and expected != "settlement_stop_capacity"
         else:
