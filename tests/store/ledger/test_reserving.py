@@ -406,11 +406,16 @@ class TestSweep:
 
     def test_it_goes_on_where_it_stopped(self, ledger: Ledger) -> None:
         ledger.pause()
+        ended = []
         for _ in range(70):
-            ledger.finish(ledger.start())
+            ended.append(ledger.start())
+            ledger.finish(ended[-1])
+            ledger.store.now += 1
         ledger.resume()
         first = ledger.sweep()
         assert (first.queued, first.more) == (64, True)
+        waiting = {row.reservation_id for row in ledger.status().pending}
+        assert waiting == {f"reservation:{turn_id}" for turn_id in ended[:64]}, "the oldest first"
         second = ledger.sweep()
         assert (second.queued, second.more) == (0, False), "the queue is full"
         settle_all(ledger)
