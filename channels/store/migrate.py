@@ -7,6 +7,7 @@ whole. Foreign keys are off while migrating, so that a table can be rebuilt, and
 import re
 import sqlite3
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -48,6 +49,7 @@ def load_migrations(folder: Traversable | None = None) -> tuple[Migration, ...]:
     return migrations
 
 
+@cache
 def split_statements(sql: str) -> tuple[str, ...]:
     """The statements of a script; semicolons in strings, comments and trigger bodies do not end one."""
     statements: list[str] = []

@@ -11,12 +11,13 @@ import shutil
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -42,12 +43,12 @@ from channels.store.transactions.settlement import Acked, Settled, apply, status
 from channels.store.transactions.settlement_control import Controlled, pause, resume, stop
 from channels.store.transactions.settlement_facts import Refused
 from channels.store.tx import Tx
-from tests.simulation.ledger_model import PENDING, STOPS, Model, Turn
+from tests.simulation.ledger_model import ATTEMPTS, PENDING, STOPS, Model, Turn
 from tests.store.ledger.conftest import TEMPLATE
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import lease_of, turn_of
 
-EXAMPLES, STEPS, LEAST = 140, 100, 10_000
+EXAMPLES, STEPS, LEAST = 20, 100, 10_000  # examples of one seed; seeds until there are the least steps
 USERS = st.sampled_from(["alice", "bob", ""])
 USUALLY = st.sampled_from([True, True, True, False])
 TOKENS = st.sampled_from([0, 1, 700, 8_000, 20_000, 90_000])
@@ -59,23 +60,20 @@ RAM = Path("/dev/shm")
 ENDS = Finish("completed", (), (), (), ())
 
 
+# What comes about for certain, by the directed sequences: hypothesis draws otherwise when other modules are loaded.
 MUST_BE_SEEN = {
-    *(
-        "overrun",
-        "several rows stopped at once",
-        "reserved",
-        "short",
-        "closed late",
-        "restored",
-        "crashed",
-        "the clock went back",
-    ),
+    *("overrun", "several rows stopped at once", "reserved", "short", "closed late"),
+    *("restored", "crashed", "the clock went back"),
     *("enqueue: queued", "enqueue: settlement_stopped", "enqueue: settlement_paused"),
     *("enqueue: settlement_outbox_full", "enqueue: settlement_receipt_expired"),
     *("apply: settled", "apply: settlement_stale_control", "apply: settlement_paused", "apply: settlement_expired"),
     *("apply: settlement_guard_refused", "apply: settlement_failed", "apply: duplicate settled"),
     *("apply: duplicate expired", "apply: duplicate failed", "apply: duplicate stopped"),
     *("stop: changed", "stop: unchanged", "stop: settlement_stop_capacity"),
+}
+# What any ten thousand random steps come upon, dozens of times: without it they would not be about the ledger.
+FOUND_AT_RANDOM = {
+    *("reserved", "short", "closed late", "restored", "crashed", "enqueue: queued", "apply: settled", "stop: changed"),
 }
 
 
@@ -127,7 +125,7 @@ class Machine(RuleBasedStateMachine):
         self.policy = QuotaPolicy(Limits())
         self.kept: tuple[Path, Model] | None = None
         self.flooded = self.crowded = True  # a file with so much in it is slow to compare: a few of them are enough
-        self.copied_at = self.own_steps = 0
+        self.copied_at = self.killed_at = self.own_steps = 0
 
     def teardown(self) -> None:
         try:
@@ -177,7 +175,7 @@ class Machine(RuleBasedStateMachine):
 
     # people and processes
 
-    @initialize(turns_day=LIMIT, tokens_month=CAP, bound=st.sampled_from(["", "", "", "", "queue", "stops"]))
+    @initialize(turns_day=LIMIT, tokens_month=CAP, bound=st.sampled_from([""] * 14 + ["queue", "stops"]))
     def begin(self, turns_day: int | None, tokens_month: int | None, bound: str) -> None:
         self.flooded, self.crowded = bound != "queue", bound != "stops"
         self.limit("alice", turns_day, None, None, tokens_month)
@@ -190,6 +188,9 @@ class Machine(RuleBasedStateMachine):
         number = len(self.model.turns) + 1 + 1_000 * self.images
         old = sorted({turn.session for turn in self.model.turns.values() if turn.user == user})
         session = f"session_{number}" if new or not old else data.draw(st.sampled_from(old[-2:]))
+        return self.reserve(number, user, session)
+
+    def reserve(self, number: int, user: str, session: str) -> Turn | None:
         done = self.store.run(admit, number, user, session, self.policy, self.store.epoch, self.store.now)
         assert done == self.model.ask(number, user, session)
         self.seen["reserved" if done else "short"] += 1
@@ -225,13 +226,12 @@ class Machine(RuleBasedStateMachine):
             session = self.ask_anew("carol").session
             self.stopped(StopSession(SessionId(session)), session)
 
-    def ask_anew(self, user: str) -> Turn:
-        """Nobody limits this person."""
+    def ask_anew(self, user: str, session: str = "") -> Turn:
+        """Of a person whom nobody limits."""
         number = len(self.model.turns) + 1 + 1_000 * self.images
-        session = f"session_{number}"
-        assert self.store.run(admit, number, user, session, self.policy, self.store.epoch, self.store.now)
-        assert self.model.ask(number, user, session)
-        return self.model.turns[number]
+        turn = self.reserve(number, user, session or f"session_{number}")
+        assert turn is not None
+        return turn
 
     @precondition(lambda self: self.of("queued"))
     @rule(data=st.data())
@@ -393,10 +393,11 @@ class Machine(RuleBasedStateMachine):
         self.store.now += wait_ms
         self.model.now = self.store.now
 
+    @precondition(lambda self: self.own_steps - self.killed_at > 3)  # a boot is the dearest step by far
     @rule(back_ms=st.sampled_from([0, 0, 3_600_000]))
     def crash(self, back_ms: int) -> None:
         """Killed; the next process comes at once, or with a clock that was put back."""
-        before = self.store.now
+        before, self.killed_at = self.store.now, self.own_steps
         self.boot(self.image(), before - back_ms)
         self.seen["the clock went back" if self.store.now < before else "crashed"] += 1
 
@@ -477,6 +478,13 @@ class Machine(RuleBasedStateMachine):
             for turn in self.model.turns.values()
         )
 
+    def compare(self) -> None:
+        """All of it at once."""
+        self.the_file_says_what_the_model_says()
+        self.every_quota_is_what_it_should_be()
+        self.everything_is_booked_once()
+        assert self.store.run(ask_all, self.store.now) == []
+
     @invariant()
     def nothing_is_violated(self) -> None:
         """Asked now and then: whatever was violated once stays so."""
@@ -484,19 +492,99 @@ class Machine(RuleBasedStateMachine):
             assert self.store.run(ask_all, self.store.now) == []
 
 
+def limits_and_books(machine: Machine) -> None:
+    machine.begin(turns_day=None, tokens_month=500, bound="")
+    turn = machine.ask_anew("alice")
+    assert machine.reserve(2_000, "alice", "another") is None
+    machine.run(turn, 20_000)
+    machine.apply(turn, fresh=False, allowed=True)
+    machine.apply(turn, fresh=True, allowed=False)
+    for _ in range(2):
+        machine.apply(turn, fresh=True, allowed=True)
+
+
+def ends_that_settle_nothing(machine: Machine) -> None:
+    in_vain, too_late = machine.ask_anew("carol"), machine.ask_anew("carol")
+    machine.run(in_vain, 1)
+    machine.spoil(in_vain)
+    for _ in range(ATTEMPTS + 1):
+        machine.apply(in_vain, fresh=True, allowed=True)
+    machine.run(too_late, 1)
+    machine.wait(300_001)
+    for _ in range(2):
+        machine.apply(too_late, fresh=True, allowed=True)
+    expired = machine.ask_anew("carol")
+    machine.wait(86_400_000)
+    machine.run(expired, 1)
+    machine.sweep()
+
+
+def stops_and_pauses(machine: Machine) -> None:
+    rows = []
+    for _ in range(2):
+        rows.append(machine.ask_anew("carol", "one session"))
+        machine.run(rows[-1], 1)
+    for _ in range(2):
+        machine.stopped(StopSession(SessionId("one session")), "one session")
+    for row in rows:
+        machine.apply(row, fresh=True, allowed=True)
+    machine.run(machine.ask_anew("carol", "one session"), 1)
+    before, meanwhile = machine.ask_anew("carol"), machine.ask_anew("carol")
+    machine.run(before, 1)
+    machine.pause()
+    machine.apply(before, fresh=True, allowed=True)
+    machine.run(meanwhile, 1)
+    machine.resume()
+    machine.sweep()
+
+
+def bounds(machine: Machine) -> None:
+    machine.begin(turns_day=None, tokens_month=None, bound="queue")
+    machine.flood()
+    machine.crowded = False
+    machine.crowd()
+
+
+def killed_processes(machine: Machine) -> None:
+    machine.wait(60_000)
+    machine.back_up()
+    machine.run(machine.ask_anew("carol"), 1)
+    machine.wait(3_600_000)
+    machine.crash(0)
+    machine.wait(3_600_000)
+    machine.crash(3_600_000)
+    machine.restore()
+
+
+DIRECTED = (limits_and_books, ends_that_settle_nothing, stops_and_pauses, bounds, killed_processes)
+
+
+def test_directed_sequences_reach_every_answer() -> None:
+    Machine.seen = Counter()
+    for sequence in DIRECTED:
+        machine = Machine()
+        try:
+            sequence(machine)
+            machine.compare()
+        finally:
+            machine.teardown()
+    assert set(Machine.seen) >= MUST_BE_SEEN, MUST_BE_SEEN - set(Machine.seen)
+
+
 @pytest.mark.timeout(300)
 def test_ten_thousand_steps_agree_with_the_model() -> None:
     Machine.steps, Machine.seen = 0, Counter()
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=EXAMPLES,
-            stateful_step_count=STEPS,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    assert Machine.steps >= LEAST
-    assert set(Machine.seen) >= MUST_BE_SEEN, Machine.seen
+    for number in count():
+        if Machine.steps >= LEAST:
+            break
+        run_state_machine_as_test(
+            seed(number)(Machine),
+            settings=settings(
+                max_examples=EXAMPLES,
+                stateful_step_count=STEPS,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    assert set(Machine.seen) >= FOUND_AT_RANDOM, Machine.seen
