@@ -77,15 +77,18 @@ class Turns:
             return
         # sessions whose last turn is just being put away still count as running here: ask for more than there is room
         rows = await context.database.read(_runnable, context, room + len(self._tasks))
+        if self._draining:  # it began during the read and has seen all tasks that there will be
+            return
         for turn, snapshot in rows:
             if turn.session_id in self._tasks or len(self._tasks) >= context.preferences.max_running:
                 continue
             lease = Lease(turn.turn_id, turn.session_id, turn.start_epoch, turn.owner_epoch)
-            task = asyncio.create_task(self._run(lease, snapshot), name=f"turn-{turn.turn_id}")
+            run = self._runs[turn.turn_id] = self._new_run(lease)
+            task = asyncio.create_task(self._run(run, lease, snapshot), name=f"turn-{turn.turn_id}")
             self._tasks[turn.session_id] = task
 
-    async def _run(self, lease: Lease, snapshot: snapshots.Snapshot | None) -> None:
-        run = self._runs[lease.turn_id] = TurnRun(
+    def _new_run(self, lease: Lease) -> TurnRun:
+        return TurnRun(
             self._context,
             self._preparing,
             self._workspaces,
@@ -94,6 +97,8 @@ class Turns:
             self._permissions,
             lease,
         )
+
+    async def _run(self, run: TurnRun, lease: Lease, snapshot: snapshots.Snapshot | None) -> None:
         try:
             if lease.start_epoch > 1:  # an earlier boot may have died of it: count before touching it
                 await self._context.database.run(snapshots.count_start, lease.turn_id)

@@ -1,12 +1,15 @@
 """A change of a file in unified form, bounded in time and size. Pure."""
 
 import difflib
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal, TypeAlias
 
 DIFF_CHARACTERS: Final = 60_000
 COMPARED_LINES: Final = 1_500
 CONTEXT_LINES: Final = 3
+
+Tag: TypeAlias = Literal["replace", "delete", "insert", "equal"]
+Opcode: TypeAlias = tuple[Tag, int, int, int, int]  # difflib's: tag, lines of the old text, lines of the new
 
 
 def unified(path: str, old: str | None, new: str) -> str:
@@ -24,18 +27,50 @@ def unified(path: str, old: str | None, new: str) -> str:
 
 
 def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """Lines around a change come from the whole text: patch takes a hunk with none behind it for the file's end."""
+    for group in _groups(before, after):
+        old, new = _range(group[0][1], group[-1][2]), _range(group[0][3], group[-1][4])
+        yield f"@@ -{old} +{new} @@"
+        for tag, old_start, old_end, new_start, new_end in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in before[old_start:old_end])
+            else:
+                yield from (f"-{line}" for line in before[old_start:old_end])
+                yield from (f"+{line}" for line in after[new_start:new_end])
+
+
+def _groups(before: Sequence[str], after: Sequence[str]) -> Iterable[list[tuple[str, int, int, int, int]]]:
     head = _equal(before, after)
     tail = min(_equal(before[::-1], after[::-1]), min(len(before), len(after)) - head)
-    start, ends = max(head - CONTEXT_LINES, 0), (len(before) - tail, len(after) - tail)
-    old = before[start : ends[0] + CONTEXT_LINES]
-    new = after[start : ends[1] + CONTEXT_LINES]
-    if max(len(old), len(new)) <= COMPARED_LINES:
-        for line in list(difflib.unified_diff(old, new, n=CONTEXT_LINES, lineterm=""))[2:]:
-            yield _moved(line, start) if line.startswith("@@") else line
-        return
-    yield f"@@ -{head + 1},{ends[0] - head} +{head + 1},{ends[1] - head} @@"
-    yield from (f"-{line}" for line in before[head : ends[0]])
-    yield from (f"+{line}" for line in after[head : ends[1]])
+    old_end, new_end = len(before) - tail, len(after) - tail
+    if max(old_end, new_end) - head <= COMPARED_LINES:
+        inner: list[Opcode] = difflib.SequenceMatcher(None, before[head:old_end], after[head:new_end]).get_opcodes()
+    else:
+        inner = [("replace", 0, old_end - head, 0, new_end - head)]
+    opcodes: list[Opcode] = [
+        ("equal", 0, head, 0, head),
+        *((tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in inner),
+        ("equal", old_end, len(before), new_end, len(after)),
+    ]
+    return _Known(opcodes).get_grouped_opcodes(CONTEXT_LINES)
+
+
+class _Known(difflib.SequenceMatcher[str]):
+    """A comparison whose outcome is known; what it is made for is the grouping."""
+
+    def __init__(self, opcodes: list[Opcode]) -> None:
+        super().__init__()
+        self._known = opcodes
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._known
+
+
+def _range(start: int, end: int) -> str:
+    """Lines as a header counts them: from 1, and from the line before where there are none."""
+    if end - start == 1:
+        return f"{end}"
+    return f"{start + 1 if end > start else start},{end - start}"
 
 
 def _equal(one: Sequence[str], other: Sequence[str]) -> int:
@@ -44,16 +79,3 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> int:
         if left != right:
             return index
     return min(len(one), len(other))
-
-
-def _moved(header: str, by: int) -> str:
-    """A hunk's header with its line numbers counted from the beginning of the file."""
-    if by == 0:
-        return header
-    _, old, new, _ = header.split(" ", 3)
-    return f"@@ -{_counted(old[1:], by)} +{_counted(new[1:], by)} @@"
-
-
-def _counted(place: str, by: int) -> str:
-    first, comma, count = place.partition(",")
-    return f"{int(first) + by}{comma}{count}"
