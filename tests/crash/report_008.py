@@ -14,7 +14,8 @@ import sqlite3
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from channels import __version__
@@ -84,8 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileExistsError:
         print(f"{given.output} exists: a report is never overwritten; name another file", file=sys.stderr)
         return REFUSED
-    with target:
-        logging.getLogger("aiohttp").setLevel(logging.CRITICAL)  # clients that are killed in the middle of a request
+    with target, _without_complaints(), _removed_if_cut_off(given.output):
         print("    ".join(("", "     scenario" + " " * 36, "in the report" + " " * 29, "on this build")))
         outcomes = asyncio.run(report(given.only or list(NAMED), lambda line: print(line, flush=True)))
         values = as_json(outcomes)
@@ -95,6 +95,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{values['claims']} claims, {values['errors']} errors: {'all hold' if values['holds'] else 'NOT all hold'}"
     )
     return OK if values["holds"] else FAILED
+
+
+@contextmanager
+def _without_complaints() -> Iterator[None]:
+    """Of aiohttp, about clients that are killed in the middle of a request."""
+    logger = logging.getLogger("aiohttp")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def _removed_if_cut_off(output: Path) -> Iterator[None]:
+    """A report that was not written to its end is none, and would be in the way of the next."""
+    try:
+        yield
+    except BaseException:
+        output.unlink()
+        raise
 
 
 def _wide(text: str, width: int) -> str:

@@ -5,6 +5,7 @@ is the emulator's ledger, the provider the agent's own record, the authority the
 """
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,17 @@ class TestTheReport:
         assert main(["--output", str(target), "--only", "C2"]) == REFUSED
         assert target.read_text() == "mine"
         assert "never overwritten" in capsys.readouterr().err
+
+    def test_cut_off_in_the_middle_it_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def cut_off(_trial: Trial) -> str:
+            raise KeyboardInterrupt
+
+        level = logging.getLogger("aiohttp").level
+        monkeypatch.setitem(NAMED, "C2", Scenario("C2", "ended", "by the terminal", cut_off))
+        with pytest.raises(KeyboardInterrupt):
+            main(["--output", str(tmp_path / "report.json"), "--only", "C2"])
+        assert list(tmp_path.iterdir()) == []
+        assert logging.getLogger("aiohttp").level == level
 
     def test_a_claim_that_does_not_hold_is_told(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -199,6 +199,8 @@ class AgentProcess(asyncio.SubprocessProtocol):
         self._group_over = True
         self._guardian.forget(self.pid)
         end_marked(self._mark)
+        # one that is just starting a program shows no mark for a moment: look again
+        self._loop.call_later(DRAIN_S, end_marked, self._mark)
 
     def _signal(self, number: signal.Signals) -> None:
         if self.pid and not self._group_over:

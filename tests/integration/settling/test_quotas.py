@@ -64,8 +64,8 @@ async def test_in_a_group_only_who_asked_the_bot_is_refused(open_house: OpenHous
 
 
 async def test_continue_is_refused_with_a_toast_and_works_later(open_house: OpenHouse) -> None:
-    house = await open_house(quota={"turns_per_day": 1})
-    message_id = house.say("forever and ever")
+    house = await open_house(quota={"turns_per_day": 1}, agents={"demo": {"kind": "demo", "pace": 1.0}})
+    message_id = house.say("slow long answer")
     await house.held("SELECT count(*) FROM turns WHERE state = 'entered'", 1)
     await house.restart()
     reply = await house.answered(message_id)

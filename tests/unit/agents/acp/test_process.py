@@ -11,6 +11,7 @@ import pytest
 from channels.agents.acp.framing import Oversized
 from channels.agents.acp.guardian import Guardian
 from channels.agents.acp.process import STDERR_BYTES, AgentProcess, Launch
+from channels.agents.acp.watchdog import VARIABLE
 from tests.conformance.agents.test_acp_orphans import over
 
 SOON_S = 20
@@ -106,6 +107,16 @@ async def test_of_its_errors_the_end_is_kept(run: Run) -> None:
 async def test_somebody_who_holds_its_pipes_does_not_hold_up_its_end(run: Run) -> None:
     """A child in a session of its own, with the pipe open; it is ended, too, by its mark."""
     await run.start("setsid sleep 1000 & echo $!; exit 0", shell=True)
+    await run.over()
+    pid = int(bytes(run.lines[0]))  # type: ignore[arg-type]
+    async with asyncio.timeout(SOON_S):
+        await over(pid)
+
+
+async def test_one_that_shows_its_mark_only_later_is_ended_too(run: Run) -> None:
+    """As every process for a moment while it starts a program."""
+    hidden = f"sleep 0.3; {VARIABLE}=${VARIABLE} exec sleep 1000"
+    await run.start(f'setsid env -i PATH=/usr/bin:/bin sh -c "{hidden}" & echo $!; sleep 0.1', shell=True)
     await run.over()
     pid = int(bytes(run.lines[0]))  # type: ignore[arg-type]
     async with asyncio.timeout(SOON_S):
