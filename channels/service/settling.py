@@ -27,7 +27,7 @@ from channels.logs import (
 from channels.rules.settlement import Caller, Code, Item, StopKey, StopSession, session_hash
 from channels.service.settling_schedule import Entry, Schedule, StopTask
 from channels.service.signals import Signal
-from channels.store.transactions.closing import sweep_reservations
+from channels.store.transactions.closing import BEGINNING, Place, Swept, sweep_reservations
 from channels.store.transactions.settlement import Acked, Settled, apply, status
 from channels.store.transactions.settlement_control import stop
 from channels.store.transactions.settlement_facts import Refused
@@ -76,6 +76,7 @@ class Settling:
         self._context = context
         self.schedule = Schedule()
         self._look, self._sweep_at, self._closed = True, 0, False
+        self._crowded, self._made_room = False, False  # some found no place in the queue; one has become free
         self._trying: set[asyncio.Task[None]] = set()
 
     # Moments of the life cycles
@@ -136,6 +137,8 @@ class Settling:
             self._context.settling.ring()  # and let everybody else in before the next few
         if self._context.now() >= self._sweep_at:
             await self._sweep()
+        elif self._crowded and self._made_room:
+            await self._sweep_some(BEGINNING)
 
     def _wait_s(self) -> float:
         now, due = self._context.now(), self.schedule.next_due()
@@ -225,6 +228,7 @@ class Settling:
 
     def _ended(self, key: str, state: str, attempts: int) -> None:
         self.schedule.ended(key)
+        self._made_room = True
         log.info(SETTLEMENT_ENDED, key=key, state=str(state), attempts=attempts)
 
     def guard(self, tx: Tx, item: Item) -> str | None:
@@ -262,27 +266,30 @@ class Settling:
 
     async def _sweep(self) -> None:
         """Close what nothing else will; a few at a time, so that others come in between."""
-        context = self._context
-        self._sweep_at = context.now() + SWEEP_MS
+        self._sweep_at = self._context.now() + SWEEP_MS
+        self._crowded, after = False, BEGINNING
         while True:
-            try:
-                swept = await context.database.run(sweep_reservations, context.epoch, context.now(), SWEPT_AT_ONCE)
-            except OperationalError as error:  # the next sweep will find the same
-                log.warning(LOOP_FAILED, loop="settling.sweep", error=str(error))
+            swept = await self._sweep_some(after)
+            if swept is None or swept.after is None or self._closed:
                 return
-            if swept.queued or swept.retired or swept.closed or swept.voided:
-                log.info(
-                    SETTLEMENT_SWEPT,
-                    queued=swept.queued,
-                    retired=swept.retired,
-                    late=swept.closed,
-                    void=swept.voided,
-                )
-            if swept.queued or swept.retired:
-                self._context.settling.ring()
-            if not swept.more or self._closed:
-                return
+            after = swept.after
             await asyncio.sleep(0)
+
+    async def _sweep_some(self, after: Place) -> Swept | None:
+        """One commit of it; None: the file is busy or full, and the next sweep will find the same."""
+        context, self._made_room = self._context, False
+        try:
+            swept = await context.database.run(sweep_reservations, context.epoch, context.now(), SWEPT_AT_ONCE, after)
+        except OperationalError as error:
+            log.warning(LOOP_FAILED, loop="settling.sweep", error=str(error))
+            return None
+        self._crowded = self._crowded or swept.waiting > 0
+        if swept.queued or swept.retired or swept.closed or swept.voided or swept.stuck:
+            counts = {"queued": swept.queued, "retired": swept.retired, "late": swept.closed, "void": swept.voided}
+            log.info(SETTLEMENT_SWEPT, **counts, stuck=swept.stuck)
+        if swept.queued or swept.retired:
+            context.settling.ring()
+        return swept
 
 
 def _is_busy(error: Exception) -> bool:

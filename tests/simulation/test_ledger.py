@@ -34,7 +34,7 @@ from channels.rules.quota import Limits, QuotaPolicy
 from channels.rules.settlement import Caller, StopKey, StopSession
 from channels.store import invariants_ledger, sessions, turns
 from channels.store.transactions.boot import read_floor
-from channels.store.transactions.closing import sweep_reservations
+from channels.store.transactions.closing import BEGINNING, Place, sweep_reservations
 from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.reserve import LimitChange, find_shortage, insert_reserved_turn, set_limits
 from channels.store.transactions.run import Finish, finish_turn
@@ -361,9 +361,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        more = True
-        while more:
-            more = self.store.run(sweep_reservations, self.store.epoch, self.store.now).more
+        after: Place | None = BEGINNING
+        while after is not None:
+            after = self.store.run(sweep_reservations, self.store.epoch, self.store.now, after=after).after
         self.model.sweep()
         self.seen["closed late"] += any(turn.released == "late" for turn in self.model.turns.values())
         for turn in self.model.pending():

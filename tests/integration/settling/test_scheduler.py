@@ -39,6 +39,20 @@ async def test_only_the_frozen_settlement_is_replayed(office: Office, ledger: Le
     assert ledger.store.rows("SELECT count(*) FROM turns") == [(1,)]
 
 
+async def test_what_found_no_room_follows_as_soon_as_there_is_some(office: Office, ledger: Ledger) -> None:
+    """After a long pause more may wait than the queue takes: nobody waits for the sweep of the next minute."""
+    ledger.pause()
+    turns = [ledger.start() for _ in range(2 * PENDING_MOST)]
+    for turn_id in turns:
+        ledger.finish(turn_id)
+    await office.work()
+    ledger.resume()
+    await office.moment()
+    for _ in range(3 * len(turns) // APPLIED_AT_ONCE):
+        await office.work()
+    assert {ledger.reservation(turn_id).settlement for turn_id in turns} == {"settled"}
+
+
 class TestNoEndOfItsOwn:
     """Seed §5.1: what was acknowledged is ended by the file alone."""
 

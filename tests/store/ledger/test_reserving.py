@@ -11,11 +11,13 @@ import pytest
 from channels.ids import EventId, OpenId, TurnId, UserId
 from channels.rules.access import Actor
 from channels.rules.quota import Limits, QuotaPolicy
+from channels.rules.settlement import PENDING_MOST
 from channels.store import sessions
 from channels.store.header import APPLICATION_ID
 from channels.store.migrate import load_migrations, migrate
 from channels.store.transactions.admit import Decided
 from channels.store.transactions.boot import sweep, take_ownership
+from channels.store.transactions.closing import LOOKED_AT_MOST, sweep_reservations
 from channels.store.transactions.quarantine import end_answered
 from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.reserve import LimitChange, find_shortage, list_limits, read_standing, set_limits
@@ -420,6 +422,48 @@ class TestSweep:
         assert (second.queued, second.more) == (0, False), "the queue is full"
         settle_all(ledger)
         assert ledger.sweep().queued == 6
+
+    def test_one_that_the_schema_refuses_holds_up_no_other(self, ledger: Ledger) -> None:
+        """A window that lost what it held, as by a mistake elsewhere: what is held in it stays, the others end."""
+        acks = {user: ledger.end(user=user) for user in ("alice", "bob", "carol")}
+        unguarded(ledger, "UPDATE quotas SET tokens_held = 0, tokens_free = NULL WHERE user_id = 'bob'")
+        ledger.store.now = max(ack.deadline for ack in acks.values()) + 1
+        swept = ledger.sweep()
+        assert (swept.retired, swept.closed, swept.stuck, swept.more) == (3, 2, 1, False)
+        held = ledger.store.rows("SELECT user_id FROM reservations WHERE state = 'held'")
+        assert held == [("bob",)]
+        again = ledger.sweep()
+        assert (again.retired, again.closed, again.stuck) == (0, 0, 1), "and it is told each time"
+
+    def test_whoever_waits_for_room_is_only_looked_at(self, ledger: Ledger) -> None:
+        """Thousands may wait after a long pause, and everybody else waits for the commit of the sweep."""
+        for _ in range(PENDING_MOST + 20):
+            ledger.finish(ledger.start())
+        few = self.statements(ledger, 20)
+        for _ in range(40):
+            ledger.finish(ledger.start())
+        assert self.statements(ledger, 60) - few <= 3 * 40
+
+    def statements(self, ledger: Ledger, waiting: int) -> int:
+        """How many a sweep makes while so many wait."""
+        made: list[str] = []
+        ledger.store.connection.set_trace_callback(made.append)
+        assert ledger.sweep().waiting == waiting
+        ledger.store.connection.set_trace_callback(None)
+        return len(made)
+
+    def test_it_looks_at_a_bounded_number_and_goes_on_behind_them(self, ledger: Ledger) -> None:
+        ledger.pause()
+        for _ in range(LOOKED_AT_MOST):
+            ledger.ask(f"user_{ledger.asked}")
+        ledger.store.now += 1
+        ledger.finish(ledger.start("alice"))
+        ledger.resume()
+        first = ledger.sweep()
+        assert (first.queued, first.more) == (0, True)
+        assert first.after is not None
+        second = ledger.store.run(sweep_reservations, ledger.store.epoch, ledger.store.now, after=first.after)
+        assert (second.queued, second.more) == (1, False)
 
     def test_windows_are_forgotten_unless_something_is_held_in_them(self, ledger: Ledger) -> None:
         ledger.settle(ledger.end(user="alice"))
