@@ -45,9 +45,12 @@ class Attachment:
 
 class Gate(Protocol):
     """Decides for one running turn what its agent may do. Never raises but CancelledError; an answer may take minutes,
-    because a person gives it."""
+    because a person gives it. `allows` is for what a person has allowed for good: whether policy and rights still let a
+    tool of this kind run."""
 
     async def ask(self, question: PermissionQuestion) -> PermissionAnswer: ...
+
+    async def allows(self, kind: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

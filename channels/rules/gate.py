@@ -90,12 +90,17 @@ def decide(question: PermissionQuestion, policy: ToolPolicy, found: Standing, us
         return Refuse("no_code_write")
     if action == "allow":
         return Allow()
-    return Ask() if may(user, "chat", found) else Refuse("no_code_write")
+    return Ask() if may_ask(question.kind, found, user) else Refuse("no_code_write")
 
 
 def may_do(kind: str, found: Standing, user: UserId | None) -> bool:
-    """Whether the turn's person has the right that a tool of this kind needs; read again when somebody says yes."""
+    """Whether the turn's person has the right that a tool of this kind needs."""
     return kind_of(kind) not in CHANGING or may(user, CODE_WRITE, found)
+
+
+def may_ask(kind: str, found: Standing, user: UserId | None) -> bool:
+    """Whether somebody may be asked about a tool of this kind; read again when somebody says yes."""
+    return may_do(kind, found, user) and may(user, "chat", found)
 
 
 def askable(question: PermissionQuestion, *, shared: bool) -> PermissionQuestion:

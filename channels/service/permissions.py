@@ -98,6 +98,13 @@ class Permissions:
             self._waiting.pop(token, None)
             context.permissions.ring()
 
+    async def allows(self, lease: Lease, agent: str, kind: str) -> bool:
+        """Whether a tool of this kind may run, or a person may be asked about it, at this moment."""
+        context = self._context
+        policy, question = context.preferences.tools.get(agent, ToolPolicy()), PermissionQuestion("", "", kind)
+        judged = await context.database.read(judge, lease, question, policy, context.policy.access, context.now())
+        return isinstance(judged, Offer | Allow)
+
     async def press(self, click: CardClicked) -> Answer:
         """A button of a question's card: committed, then answered with a toast."""
         context, operator, value = self._context, click.operator, click.value

@@ -37,6 +37,17 @@ class TurnGate:
         self._told(question, answer)
         return answer
 
+    async def allows(self, kind: str) -> bool:
+        """Whether policy and rights let a tool of this kind run that a person has allowed for good. Never raises but
+        CancelledError."""
+        if self.closed:
+            return False
+        try:
+            return await self._permissions.allows(self._lease, self._agent, kind)
+        except Exception as error:  # as in `_answer`
+            log.error(LOOP_FAILED, loop="gate", turn_id=self._lease.turn_id, exc_info=error)
+            return False
+
     async def before_asking(self) -> None:
         """A person reads the turn's card before its questions; one that does not come holds up nothing."""
         for _ in range(int(CARD_LIMIT_S / LOOK_AGAIN_S)):

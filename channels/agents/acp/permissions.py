@@ -2,8 +2,9 @@
 
 An agent asks by itself (session/request_permission), or it simply hands us a file to write or a command to run, and we
 ask. Nobody is asked twice for one thing: what was allowed for a call is remembered for as long as that call is open. A
-write is covered by an allowed call that names its file (or names none and is an edit); a command by an allowed call
-that shows this very command, once. "Always" of a person covers what we would ask for in the same session, kind by kind.
+write is covered by an allowed call that was shown with its file (or with none and is an edit); a command by an allowed
+call that shows this very command, once. "Always" of a person covers what we would ask for in the same session, kind by
+kind, as long as whoever the turn stands for has the right to it.
 """
 
 import asyncio
@@ -37,7 +38,6 @@ class Permissions:
         self._folder = turn.folder
         self._session, self._book, self._emit, self._now = session, book, emit, now
         self._allowed: dict[str, PermissionQuestion] = {}
-        self._asked: dict[str, asyncio.Lock] = {}
         self._own = 0
         self.asking = 0
         self.refused = False  # somebody, or the policy, has said no at least once
@@ -62,10 +62,10 @@ class Permissions:
     async def may_write(self, path: str, diff: str) -> bool:
         """Whether this file may be written now."""
         covering = next((tool for tool in self._book.open_tools() if self._covers_write(tool, path)), None)
-        if covering is not None or "edit" in self._session.allowed:
+        if covering is not None or await self._for_good("edit"):
             return True
         own = self._own_call("edit", self._book.short(path), path)
-        question = PermissionQuestion(own.tool_id, own.title, "edit", diff=diff, paths=(own.title,))
+        question = PermissionQuestion(own.tool_id, own.title, "edit", diff=diff, paths=(self._book.short(path),))
         answer = await self._ask(question)
         self._emit(
             self._book.mark(own.tool_id, ToolStatus.RUNNING if answer.allowed else ToolStatus.DENIED, self._now())
@@ -79,7 +79,7 @@ class Permissions:
             if question is not None and question.kind == "execute" and _shows(question, command):
                 del self._allowed[tool.called.tool_id]
                 return True
-        if "execute" in self._session.allowed:
+        if await self._for_good("execute"):
             return True
         own = self._own_call("execute", command)
         return (await self._ask(PermissionQuestion(own.tool_id, own.title, "execute", command))).allowed
@@ -90,6 +90,10 @@ class Permissions:
             if tool.called.tool_id.startswith(OURS) and path in tool.paths:
                 status = ToolStatus.DONE if done else ToolStatus.FAILED
                 self._emit(self._book.mark(tool.called.tool_id, status, self._now()))
+
+    async def _for_good(self, kind: str) -> bool:
+        """Whether somebody has allowed this kind for good, and it still may."""
+        return kind in self._session.allowed and self._gate is not None and await self._gate.allows(kind)
 
     async def _ask(self, question: PermissionQuestion) -> PermissionAnswer:
         """The gate's answer, with the call marked as asking and then as going on or denied."""
@@ -132,7 +136,7 @@ class Permissions:
         question = self._allowed.get(tool.called.tool_id)
         if question is None or question.kind not in ("edit", "move", "delete"):
             return False
-        named = {self._real(one) for one in tool.paths}
+        named = {self._real(one) for one in question.paths}  # those that were shown: the agent may name others later
         return self._real(path) in named if named else question.kind == "edit"
 
     def _real(self, path: str) -> str:
@@ -181,6 +185,7 @@ def _kind_of(option_id: object, options: Sequence[PermissionOption]) -> str:
 
 
 def _shows(question: PermissionQuestion, command: str) -> bool:
-    """Whether the person who allowed `question` has seen this command in it."""
-    words = " ".join(command.split())
-    return bool(words) and words in (" ".join(question.arguments.split()), " ".join(question.title.strip("`").split()))
+    """Whether the person who allowed `question` has seen this very command in it: for a shell, a line break is no
+    blank."""
+    words = command.strip()
+    return bool(words) and words in (question.arguments.strip(), question.title.strip("`").strip())

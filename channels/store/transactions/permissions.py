@@ -7,7 +7,7 @@ from channels.ids import EventId, IntentId, MessageId, SendUuid
 from channels.rules import intents
 from channels.rules.access import AccessPolicy, Actor, Standing, standing
 from channels.rules.delivery import Intent
-from channels.rules.gate import Allow, Ask, Refuse, ToolPolicy, askable, decide, may_do
+from channels.rules.gate import Allow, Ask, Refuse, ToolPolicy, askable, decide, may_ask
 from channels.rules.intents import Drawing
 from channels.rules.permission import PermissionOption, PermissionQuestion
 from channels.store import access, inbox, outbox, permission_requests, snapshots, turns
@@ -234,7 +234,7 @@ def _take(
     now: int,
 ) -> Pressed | NotPressed:
     """The first press. A yes counts only while the turn's person has the right to what is asked."""
-    if option.allows and not may_do(
+    if option.allows and not may_ask(
         request.question.kind, _standing(tx, turn, access_policy, now), turn.sender_user_id
     ):
         permission_requests.decide(tx, request.token, "denied", "no_code_write", None, SERVICE, now)

@@ -284,6 +284,27 @@ def edit(session: Session, text: str) -> None:
     session.say(f"{outcome.get('optionId')} {'result' in answer}")
 
 
+def strays(session: Session, text: str) -> None:
+    """Ask for an edit of one file; then say that the call is about another one too, and hand that over."""
+    allowed, other = f"{session.folder}/made.txt", f"{session.folder}/other.txt"
+    session.tool("e1", "Edit made.txt", "edit")
+    session.permission("e1", title="Edit made.txt", kind="edit", locations=[{"path": allowed}])
+    session.step("e1", "in_progress", locations=[{"path": other}])
+    answer = WIRE.ask("fs/write_text_file", {"sessionId": session.name, "path": other, "content": "stray\n"})
+    session.say(f"wrote {'result' in answer}")
+
+
+def smuggles(session: Session, text: str) -> None:
+    """Ask for a command with a comment, then run it with the comment as a line of its own."""
+    session.tool("x1", "echo", "execute")
+    session.permission("x1", title="echo", kind="execute", rawInput={"command": "echo one # touch smuggled"})
+    params = {"sessionId": session.name, "command": "echo one #\ntouch smuggled", "cwd": session.folder}
+    made = WIRE.ask("terminal/create", params)
+    if "result" in made:
+        WIRE.ask("terminal/wait_for_exit", {"sessionId": session.name, "terminalId": made["result"]["terminalId"]})
+    session.say(f"ran {'result' in made}")
+
+
 def read(session: Session, text: str) -> None:
     """Read the files named before the last word."""
     for name in text.split()[:-1]:

@@ -96,11 +96,15 @@ class Person:
             self.give(answer)
         self.asked: list[PermissionQuestion] = []
         self.is_asked = asyncio.Event()
+        self.has_right = True
 
     async def ask(self, question: PermissionQuestion) -> PermissionAnswer:
         self.asked.append(question)
         self.is_asked.set()
         return await self.answers.get()
+
+    async def allows(self, kind: str) -> bool:
+        return self.has_right
 
     def give(self, answer: PermissionAnswer) -> None:
         self.answers.put_nowait(answer)
@@ -331,6 +335,21 @@ class TestPermission:
         assert words(again) == "wrote True"
         assert len(person.asked) == 1
 
+    async def test_always_ends_with_the_right_to_it(self, bench: Bench) -> None:
+        agent, person = bench.agent(), Person(PermissionAnswer(True, "yes-always"), NO)
+        first = await bench.ask(agent, "edit", gate=person)
+        (bench.folder / "made.txt").unlink()
+        person.has_right = False
+        again = await bench.ask(agent, "write", gate=person, reference=reference(first))
+        assert words(again) == "wrote False"
+        assert not (bench.folder / "made.txt").exists()
+
+    async def test_a_permission_covers_the_files_that_were_shown_and_no_others(self, bench: Bench) -> None:
+        person = Person(YES, NO)
+        assert words(await bench.ask(bench.agent(), "strays", gate=person)) == "wrote False"
+        assert [question.paths for question in person.asked] == [("made.txt",), ("other.txt",)]
+        assert not (bench.folder / "other.txt").exists()
+
     async def test_one_permission_is_no_permission_for_the_next_edit(self, bench: Bench) -> None:
         agent, person = bench.agent(), Person(YES, NO)
         first = await bench.ask(agent, "edit", gate=person)
@@ -367,6 +386,21 @@ class TestTerminal:
         assert (person.asked[0].kind, person.asked[0].arguments) == ("execute", "printf one\\ntwo")
         last = [event for event in events if isinstance(event, ToolUpdated) and event.tool_id == "x1"][-1]
         assert (last.status, last.output) == (ToolStatus.DONE, "one\ntwo")
+
+    async def test_a_permission_covers_the_very_command_that_was_shown(self, bench: Bench) -> None:
+        person = Person(YES, NO)
+        assert words(await bench.ask(bench.agent(terminal=True), "smuggles", gate=person)) == "ran False"
+        assert person.asked[1].arguments == "echo one #\ntouch smuggled"
+        assert not (bench.folder / "smuggled").exists()
+
+    async def test_always_runs_commands_only_while_the_right_is_there(self, bench: Bench) -> None:
+        agent, person = bench.agent(terminal=True), Person(PermissionAnswer(True, "yes-always"), NO)
+        first = await bench.ask(agent, "permission", gate=person)
+        assert "0 " in words(await bench.ask(agent, "terminal", gate=person, reference=reference(first)))
+        person.has_right = False
+        again = await bench.ask(agent, "terminal", gate=person, reference=reference(first))
+        assert "not allowed" in words(again)
+        assert len(person.asked) == 2
 
     async def test_a_command_does_not_get_the_agents_keys(self, bench: Bench) -> None:
         preset = bench.preset(terminal=True)

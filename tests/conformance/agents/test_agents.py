@@ -162,6 +162,9 @@ async def test_what_needs_permission_waits_for_it_and_shows_the_answer(rig: Rig,
             await decided.wait()
             return PermissionAnswer(allowed, why="allowed" if allowed else "denied")
 
+        async def allows(self, kind: str) -> bool:
+            return allowed
+
     async with asyncio.timeout(SOON_S):
         async for event in rig.agent.run(replace(request, gate=Person())):
             events.append(event)

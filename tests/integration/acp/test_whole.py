@@ -19,7 +19,9 @@ from tests.integration import cards_seen
 from tests.integration.acp.conftest import acp_sections
 from tests.integration.children import Child
 from tests.integration.conftest import OpenHouse
+from tests.integration.gate.asking import ADMIN, ADMINS, WORDS, asked, finished, press
 from tests.integration.house import House, settings_of
+from tests.integration.test_launches import ended, wake
 
 DB_UUID = "SELECT db_uuid FROM meta"
 PEOPLE, PLACES = 100, 10
@@ -49,6 +51,31 @@ async def test_a_conversation_goes_on_after_a_restart(open_house: OpenHouse, sig
     assert json.loads(cards_seen.answer(card)) == ["Remember the blue door. plain"]
     assert signals.count("started") == 2
     house.assert_answered_once(first)
+
+
+async def test_always_ends_with_the_right_to_change_code(
+    open_house: OpenHouse, signals: Signals, tmp_path: Path
+) -> None:
+    """Also of what the agent hands over without asking; and nobody's turn has no such right."""
+    house = await open_house(**acp_sections(tmp_path, signals), **ADMINS)
+    await house.ask("/grant id:u_alice code_write", ADMIN)
+    message_id = house.say("edit")
+    card = await asked(house, message_id)
+    await press(house, card, WORDS.allow_always)
+    await finished(house, message_id)
+    thread = house.replies(message_id)[0].thread_id
+    made = _made_in(tmp_path)
+    again, _ = await house.ask("write", thread_id=thread)
+    assert cards_seen.answer(house.assert_answered_once(again)) == "wrote True"
+    assert made.read_text() == "one\ntwo\n"
+    made.unlink()
+    woken = await wake(house, "write", thread=thread, nobody=True)
+    await ended(house, woken)
+    assert not made.exists()
+    await house.shown(house.say("/revoke id:u_alice code_write", ADMIN))
+    again, _ = await house.ask("write", thread_id=thread)
+    assert "wrote False" in cards_seen.answer(house.card(house.replies(again)[0].message_id))
+    assert not made.exists()
 
 
 @pytest.mark.parametrize("watched", [True, False])
@@ -116,6 +143,11 @@ async def test_a_hundred_people_on_ten_processes(open_house: OpenHouse, signals:
         most = max(most, alive_now)
     assert most <= PLACES
     assert signals.count("prompt") == PEOPLE
+
+
+def _made_in(folder: Path) -> Path:
+    """The file that the fake agent writes."""
+    return next(folder.rglob("made.txt"))
 
 
 def _watchdogs(parent: int) -> list[int]:

@@ -144,6 +144,20 @@ async def test_a_right_that_was_taken_away_meanwhile_counts_at_the_press(house: 
     assert SAID.lacks_right in cards_seen.words(main_card(house, message_id))
 
 
+async def test_a_yes_of_somebody_who_was_put_out_meanwhile_does_not_count(open_house: OpenHouse) -> None:
+    """Also where the tool needs no right to change code: an unnamed one may do anything."""
+    house = await open_house(start=False, access={"mode": "approval", **ADMINS["access"]})
+    with_agent(house)
+    await house.start()
+    await house.ask("/grant id:u_alice chat code_write", ADMIN)
+    message_id = house.say("other")
+    card = await asked(house, message_id)
+    await house.shown(house.say("/revoke id:u_alice", ADMIN))
+    assert await press(house, card, WORDS.allow_once) == WORDS.toast_no_code_write
+    await finished(house, message_id)
+    assert answers(house) == [(False, "no_code_write")]
+
+
 async def test_a_policy_counts_before_and_besides_the_right(open_house: OpenHouse) -> None:
     tools = {"edit": "allow", "execute": "deny", "read": "ask"}
     house = await open_house(start=False, agents={"demo": {"kind": "demo", "tools": tools}}, **ADMINS)
