@@ -18,6 +18,10 @@ ON CONFLICT (user_id) DO UPDATE SET turns_per_day = excluded.turns_per_day,
   turns_per_month = excluded.turns_per_month, tokens_per_day = excluded.tokens_per_day,
   tokens_per_month = excluded.tokens_per_month, changed_by = excluded.changed_by, changed_at = excluded.changed_at
 """
+MOVE_LIMITS = """
+UPDATE quota_limits SET user_id = :user_id WHERE user_id = :by_open_id
+AND NOT EXISTS (SELECT 1 FROM quota_limits WHERE user_id = :user_id)
+"""
 SELECT_WINDOW = f"""
 SELECT {_ROW} FROM quotas WHERE user_id = :user_id AND period = :period AND starts_at = :starts_at
 """
@@ -96,6 +100,11 @@ def put_limits(tx: Tx, row: LimitRow) -> None:
             "now": row.changed_at,
         },
     )
+
+
+def move_to_user_id(tx: Tx, user_id: UserId, by_open_id: UserId) -> bool:
+    """What was set for somebody under the one id holds under the other, unless something was set there too."""
+    return tx.execute(MOVE_LIMITS, {"user_id": user_id, "by_open_id": by_open_id}) == 1
 
 
 def find_window(tx: Tx, user_id: UserId, period: Period, starts_at: int) -> WindowBalance | None:

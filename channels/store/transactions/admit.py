@@ -27,7 +27,7 @@ from channels.store import (
 from channels.store.inbox import InboxRow
 from channels.store.transactions.access import Person, read_standing
 from channels.store.transactions.access_requests import keep_message
-from channels.store.transactions.reserve import find_shortage, insert_reserved_turn
+from channels.store.transactions.reserve import find_shortage, insert_reserved_turn, know_person
 from channels.store.tx import Tx
 
 CLAIM_WAIT_MS = 30_000  # after this an unknown reply closes its claim as a chat route
@@ -177,6 +177,7 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
     place = thread or (chat if envelope.thread_id is None else None)
     by_bot = envelope.sender.kind != "user"
     outside = "" if by_bot else _outside(tx, message, policy, now)
+    know_person(tx, envelope.sender.user_id, envelope.sender.open_id)
     return routing.Facts(
         recalled=inbox.is_recalled(tx, envelope.message_id),
         tombstoned=bool(envelope.thread_id) and routes.is_tombstoned(tx, envelope.conversation),

@@ -42,7 +42,7 @@ from channels.store import (
 from channels.store.launches import Launch
 from channels.store.transactions.access import Person, read_standing
 from channels.store.transactions.admit import CLAIM_WAIT_MS, agent_of_new
-from channels.store.transactions.reserve import NOBODY, find_shortage, insert_reserved_turn
+from channels.store.transactions.reserve import NOBODY, find_shortage, insert_reserved_turn, know_person
 from channels.store.tx import Tx
 
 UUIDS_PER_LAUNCH = 2
@@ -194,6 +194,8 @@ def _refusal(tx: Tx, driver: Person | None, policy: Policy, now: int) -> NotLaun
     asks = driver is not None and policy.access.mode != "open"
     if driver is not None and asks and isinstance(read_standing(tx, driver, policy.access, now), Outside):
         return NotLaunched("user_may_not_chat")
+    if driver is not None:
+        know_person(tx, driver.user_id, driver.open_id)
     short = find_shortage(tx, driver.user_id if driver else NOBODY, policy.quota, now)
     return NotLaunched("quota", short) if short is not None else None
 

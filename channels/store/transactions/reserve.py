@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Final
 
 from channels.errors import QuotaExceeded
-from channels.ids import OwnerEpoch, ReservationId, SessionId, TurnId, UserId
+from channels.ids import OpenId, OwnerEpoch, ReservationId, SessionId, TurnId, UserId
 from channels.rules import quota
 from channels.rules.access import Actor
 from channels.rules.quota import Limits, QuotaPolicy, Short, Window
@@ -63,6 +63,13 @@ def limits_of(tx: Tx, user_id: UserId, policy: QuotaPolicy) -> Limits:
         _merged(found[2], default.tokens_per_day),
         _merged(found[3], default.tokens_per_month),
     )
+
+
+def know_person(tx: Tx, user_id: UserId, open_id: OpenId) -> None:
+    """The first event with both ids: what an admin has set for the open_id goes on holding for the person. What was
+    used under it stays booked under it."""
+    if open_id and user_id and not user_id.startswith("open:"):
+        quotas.move_to_user_id(tx, user_id, UserId(f"open:{open_id}"))
 
 
 def find_shortage(tx: Tx, user_id: UserId, policy: QuotaPolicy, now: int) -> Short | None:

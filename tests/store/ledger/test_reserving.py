@@ -190,6 +190,15 @@ class TestLimits:
         (row,) = ledger.store.run(list_limits)
         assert (row.user_id, row.turns_per_day, row.tokens_per_day, row.changed_by) == ("alice", None, 0, "u_admin")
 
+    def test_what_was_set_under_the_open_id_holds_for_the_person(self, ledger: Ledger) -> None:
+        """The app is allowed to see user ids from some day on: nobody escapes a limit by that."""
+        self.set(ledger, "open:ou_alice", turns_per_day=1)
+        self.set(ledger, "open:ou_bob", turns_per_day=1)
+        self.set(ledger, "bob", turns_per_day=2)
+        assert [ledger.ask("alice").turn_id is not None for _ in range(2)] == [True, False]
+        assert [ledger.ask("bob").turn_id is not None for _ in range(3)] == [True, True, False], "his own stands"
+        assert {row.user_id for row in ledger.store.run(list_limits)} == {"alice", "bob", "open:ou_bob"}
+
     def test_every_change_is_in_the_audit_log(self, ledger: Ledger) -> None:
         self.set(ledger, turns_per_day=3)
         self.set(ledger, tokens_per_month=0)
