@@ -33,6 +33,7 @@ from channels.rules.access import Actor
 from channels.rules.quota import Limits, QuotaPolicy
 from channels.rules.settlement import Caller, StopKey, StopSession
 from channels.store import invariants_ledger, sessions, turns
+from channels.store.transactions.books import read_accounts, read_books, read_used
 from channels.store.transactions.boot import read_floor
 from channels.store.transactions.closing import BEGINNING, Place, sweep_reservations
 from channels.store.transactions.repair import repair_turn
@@ -458,6 +459,39 @@ class Machine(RuleBasedStateMachine):
             assert {row.key for row in shown.pending} == {turn.key for turn in self.model.pending()}
 
     @invariant()
+    def what_people_are_shown_is_what_was_used(self) -> None:
+        """Booked or not yet, to the token: each person alone, everybody together, and the list of all."""
+        if self.own_steps % 10 == 7:
+            self.compare_shown()
+
+    def compare_shown(self) -> None:
+        ended = [turn for turn in self.model.turns.values() if turn.state == "ended"]
+        used = {
+            user: (
+                sum(turn.began for turn in ended if turn.user == user),
+                sum(turn.spent for turn in ended if turn.user == user),
+            )
+            for user in ("alice", "bob", "carol", "")
+        }
+        shown = {user: self.store.run(read_used, UserId(user), 0) for user in used}
+        assert {user: (one.turns, one.tokens) for user, one in shown.items()} == used
+        books = self.store.run(read_books, 0, "user")
+        assert (books.all.turns, books.all.tokens) == tuple(map(sum, zip(*used.values(), strict=True)))
+        booked = {user: (one.turns, one.tokens) for user, one in books.by["user"].items()}
+        told = [turn for turn in ended if turn.released]
+        assert booked == {
+            user: (
+                sum(turn.began for turn in told if turn.user == user),
+                sum(turn.spent for turn in told if turn.user == user),
+            )
+            for user in {turn.user for turn in told}
+        }
+        accounts = self.store.run(read_accounts, self.policy, 0, self.store.now)
+        assert {one.user_id: (one.used.turns, one.used.tokens) for one in accounts if any(used[one.user_id])} == {
+            user: sums for user, sums in used.items() if any(sums)
+        }
+
+    @invariant()
     def every_quota_is_what_it_should_be(self) -> None:
         columns = "turns_limit, tokens_limit, turns_held, turns_used, tokens_held, tokens_used"
         rows = self.store.rows(f"SELECT user_id, period, starts_at, {columns} FROM quotas")
@@ -483,6 +517,7 @@ class Machine(RuleBasedStateMachine):
         self.the_file_says_what_the_model_says()
         self.every_quota_is_what_it_should_be()
         self.everything_is_booked_once()
+        self.compare_shown()
         assert self.store.run(ask_all, self.store.now) == []
 
     @invariant()
