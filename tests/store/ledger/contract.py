@@ -49,7 +49,7 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
     ),
     "2.2": (
         "bounds: 64 wait, 32 ends, 4096 bytes each, 256 KiB together",
-        shown("TestBounds", "test_the_file_itself_keeps_the_bounds"),
+        shown("TestBounds", "test_the_file_itself_keeps_the_bounds", "test_the_numbers_are_these"),
     ),
     "2.3": ("control: a generation that only rises, the user's pause, 64 exact stops", shown("TestControl")),
     "2.4": (
@@ -118,6 +118,8 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
             "test_a_failed_trial_leaves_its_count_and_its_code_only",
             "test_a_contradiction_ends_it_and_changes_no_fact",
             "test_a_turn_that_is_booked_already_is_an_event_conflict",
+            "test_a_receipt_that_is_gone_is_a_contradiction_too",
+            "test_what_the_schema_refuses_is_a_failed_trial",
         ),
     ),
     "3.12": ("success books and retires in one transaction", shown("test_success_books_and_retires_together")),
@@ -150,6 +152,7 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
         shown(
             "test_it_retires_its_rows_and_stays",
             "test_the_tombstone_outlives_receipts_and_rows",
+            "test_it_is_said_before_all_that_could_pass",
             "test_what_is_held_is_closed_late",
             "test_the_file_itself_refuses_what_a_stop_forbids",
         ),

@@ -40,6 +40,12 @@ def test_settlements_stand_in_the_one_domain_file(ledger: Ledger) -> None:
 class TestBounds:
     """2.2 At most 64 wait, at most 32 ends are kept, one takes at most 4096 bytes, all together at most 256 KiB."""
 
+    def test_the_numbers_are_these(self) -> None:
+        """2.2, 2.3, 3.16, 3.17 In figures, whatever the other tests call them."""
+        bounds = (rules.PENDING_MOST, rules.HISTORY_MOST, rules.STOPS_MOST, rules.ITEM_BYTES, rules.TOTAL_BYTES)
+        assert bounds == (64, 32, 64, 4096, 262_144)
+        assert (rules.DEADLINE_MS, rules.ATTEMPTS_MOST) == (300_000, 4)
+
     def test_the_65th_finds_no_room_and_puts_nobody_out(self, ledger: Ledger) -> None:
         """2.2 pending ≤ 64: a full queue takes nothing new and drops nothing that was acknowledged."""
         acks = [ledger.end() for _ in range(rules.PENDING_MOST)]
@@ -68,6 +74,20 @@ class TestBounds:
         assert code_of(done.settlement) is Code.ITEM_TOO_LARGE
         assert ledger.rows("settlement_pending") == []
         assert ledger.sweep().closed == 1, "what was held for it is not held for ever"
+
+    def test_one_that_just_fits_is_queued(self, ledger: Ledger) -> None:
+        """2.2 4096 bytes are still an item, 4097 are not; bytes, and not letters, are counted."""
+        row = ledger.of(ledger.end())
+        rest = rules.ITEM_BYTES - len(rules.payload(row.item)) + len("demo") + len(row.reservation_id)
+        answers = []
+        for beyond in (0, 1):
+            turn_id = ledger.start()
+            size = rest - len(ledger.reservation(turn_id).reservation_id) + beyond
+            ledger.store.connection.execute("UPDATE sessions SET agent = ?", ("é" + "x" * (size - 2),))
+            answers.append(ledger.finish(turn_id).settlement)
+        fits, too_large = answers
+        assert isinstance(fits, Acked) and len(rules.payload(ledger.of(fits).item).encode()) == rules.ITEM_BYTES
+        assert code_of(too_large) is Code.ITEM_TOO_LARGE
 
     def test_all_together_are_bounded(self, ledger: Ledger) -> None:
         """2.2 total ≤ 256 KiB: what would not fit is not queued, though there are fewer than 64."""

@@ -323,6 +323,26 @@ class TestApply:
         assert ledger.rows("usage") == [] and ledger.reservation_states() == ["held"]
         assert ledger.sweep().closed == 1
 
+    def test_a_receipt_that_is_gone_is_a_contradiction_too(self, ledger: Ledger) -> None:
+        """3.11 Nothing is reserved any more: `settlement_no_receipt`, ended at the first trial, as conflict."""
+        ack = ledger.end()
+        ledger.store.connection.execute("PRAGMA foreign_keys = OFF")
+        unguarded(ledger, "DELETE FROM reservations")
+        answer = ledger.apply(ack)
+        assert isinstance(answer, Refused) and answer.fact is not None
+        assert (answer.code, answer.fact.state, answer.attempts) == (Code.NO_RECEIPT, Terminal.CONFLICT, 1)
+
+    def test_what_the_schema_refuses_is_a_failed_trial(self, ledger: Ledger) -> None:
+        """3.11 A window that lost what it held, as by a mistake elsewhere: nothing is booked, the attempt counts, and
+        the fourth is the last."""
+        ack, other = ledger.end(user="alice"), ledger.end(user="bob")
+        unguarded(ledger, "UPDATE quotas SET tokens_held = 0 WHERE user_id = 'alice'")
+        for attempt in range(1, ATTEMPTS_MOST + 1):
+            answer = ledger.apply(ack)
+            assert isinstance(answer, Refused) and (answer.code, answer.attempts) == (Code.FAILED, attempt)
+        assert ledger.rows("usage") == ledger.rows("releases") == []
+        assert isinstance(ledger.apply(other), Settled)
+
     def test_a_turn_that_is_booked_already_is_an_event_conflict(self, ledger: Ledger) -> None:
         """3.11 Somebody has booked this turn: `event_conflict`, ended as conflict, the booked usage untouched."""
         ack = ledger.end()

@@ -72,6 +72,20 @@ class TestStop:
         drive.enter(ledger.store, again.turn_id)
         assert code_of(ledger.finish(again.turn_id).settlement) is Code.STOPPED
 
+    def test_it_is_said_before_all_that_could_pass(self, ledger: Ledger) -> None:
+        """4.2 Enqueueing for a stopped session is answered `settlement_stopped` at once: also while the user has
+        paused, while the queue is full, and when the receipt has run out."""
+        one, another = ledger.start(), ledger.start()
+        for turn_id in (one, another):
+            ledger.stop(session_id=ledger.session_of(turn_id))
+        ledger.pause()
+        assert code_of(ledger.finish(one).settlement) is Code.STOPPED
+        ledger.resume()
+        for _ in range(rules.PENDING_MOST):
+            ledger.end()
+        ledger.store.now += DAY_MS
+        assert code_of(ledger.finish(another).settlement) is Code.STOPPED
+
     def test_the_tombstone_outlives_receipts_and_rows(self, ledger: Ledger) -> None:
         """4.2 It is still there when its rows have retired and its receipts were closed long ago."""
         turn_id = ledger.start()
