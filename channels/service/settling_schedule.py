@@ -7,8 +7,8 @@ It knows handles and moments, never an end: how a settlement ends is the file's 
                 before a real moment of the life cycle reads the status anew
   held back     its session has a stop that is not confirmed yet; no other session's settlement is
 
-A stop has three submissions within thirty seconds: at once, after ten, and at the end. What is not confirmed by then
-stays `unconfirmed` and goes on holding its own session back. Nothing here survives a process, and nothing has to.
+A stop has three submissions within thirty seconds: at once, after ten, after twenty-five. What is not confirmed by
+then stays `unconfirmed` and goes on holding its own session back. Nothing here survives a process, and nothing has to.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from channels.store.transactions.settlement import Pending
 
 STOP_SUBMISSIONS = 3
 STOP_WINDOW_MS = 30_000
-STOP_WAITS_MS = (0, 10_000, STOP_WINDOW_MS)
+STOP_WAITS_MS = (0, 10_000, 25_000)  # the last with room before the window ends: no timer rings on the millisecond
 STOPS_KEPT = 256  # unconfirmed ones that are remembered; the oldest give way
 
 

@@ -8,6 +8,7 @@ from channels.ids import SessionId
 from channels.rules.settlement import DEADLINE_MS, PENDING_MOST, session_hash
 from channels.service.life_cycles import InsideAgents, OutsideAgents
 from channels.service.settling import APPLIED_AT_ONCE, SWEEP_MS
+from channels.service.settling_schedule import STOP_WINDOW_MS
 from channels.store.transactions.closing import sweep_reservations
 from channels.store.transactions.settlement import Acked, apply, status
 from channels.store.transactions.settlement_control import stop
@@ -274,11 +275,24 @@ class TestStops:
             before = office.database.calls["stop"]
             await office.work(office.next_in_ms)
             submitted += [office.now() - begin] * (office.database.calls["stop"] - before)
-        assert submitted == [0, 10_000, 30_000]
+        assert submitted == [0, 10_000, 25_000]
         task = office.settling_.schedule.stops[session_hash(session_id)]
         assert (task.state, task.submissions) == ("unconfirmed", 3)
         await office.work(60_000)
         assert office.database.calls["stop"] == 3
+
+    @pytest.mark.parametrize("late_ms", [1, 7, 1_500])
+    async def test_a_timer_that_rings_late_loses_no_submission(
+        self, office: Office, ledger: Ledger, late_ms: int
+    ) -> None:
+        """No timer rings on the millisecond: the third one has room before the window ends."""
+        office.refuse(stop, FOR_EVER)
+        office.settling_.owe_stop(ledger.session_of(ledger.start()), "demo", "test")
+        begin = office.now()
+        while office.next_in_ms is not None:
+            await office.work(office.next_in_ms + late_ms)
+        assert office.database.calls["stop"] == 3
+        assert office.now() - begin <= STOP_WINDOW_MS
 
     async def test_beyond_the_window_nothing_is_submitted(self, office: Office, ledger: Ledger) -> None:
         """The process stood still for a minute."""

@@ -125,7 +125,12 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
     "3.12": ("success books and retires in one transaction", shown("test_success_books_and_retires_together")),
     "3.13": (
         "a stop is a raw session id or the owner's own key and payload hash; all else invalid, with no write",
-        shown("test_either_form_alone", "test_anything_else_is_invalid_input", "test_the_key_must_be_the_callers_own"),
+        shown(
+            "test_either_form_alone",
+            "test_anything_else_is_invalid_input",
+            "test_the_key_must_be_the_callers_own",
+            "test_a_long_reason_is_cut_and_stops_all_the_same",
+        ),
     ),
     "3.14": ("by key, the session is derived inside", shown("test_the_session_is_found_inside")),
     "3.15": (
@@ -145,7 +150,11 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
     # §4, who ends what
     "4.1": (
         "a user's pause survives restarts and is ended by an explicit resume only",
-        shown("test_it_survives_every_restart", "test_a_pause_beyond_the_deadline_ends_in_expiry"),
+        shown(
+            "test_it_survives_every_restart",
+            "test_a_pause_beyond_the_deadline_ends_in_expiry",
+            "test_only_the_process_that_owns_the_file_pauses_and_resumes",
+        ),
     ),
     "4.2": (
         "an exact stop: tombstone, retired rows, and nothing of that session afterwards",
@@ -168,7 +177,11 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
     "4.8": ("a read-only status never recovers or fills in", shown("test_reading_recovers_nothing")),
     "4.9": (
         "a stop is pruned only when it can bind nothing",
-        shown("test_only_what_binds_nothing_gives_way", "test_a_row_that_waits_binds_its_stop"),
+        shown(
+            "test_only_what_binds_nothing_gives_way",
+            "test_a_row_that_waits_binds_its_stop",
+            "test_a_row_that_waits_binds_also_when_its_receipt_has_run_out",
+        ),
     ),
     "4.10": (
         "where that cannot be shown, the control write is refused",

@@ -419,6 +419,11 @@ class TestStop:
         assert code_of(ledger.stop(caller=Caller("demo", OwnerEpoch(0)), **key)) is Code.STALE_CONTROL
         assert dump(ledger) == before
 
+    def test_a_long_reason_is_cut_and_stops_all_the_same(self, ledger: Ledger) -> None:
+        """3.13 Who says why at length is not refused for it."""
+        assert isinstance(ledger.stop("because " * 40, session_id="s"), Controlled)
+        assert ledger.status().stops[0].reason == ("because " * 40)[:64]
+
     def test_the_session_is_found_inside(self, ledger: Ledger) -> None:
         """3.14 By key, the session's identity comes from the stored row, also from one that has ended; the caller never
         says owner, scope or session hash."""

@@ -13,7 +13,7 @@ from channels.rules import settlement as rules
 from channels.rules.settlement import Code, Terminal
 from channels.store import settlement_control
 from channels.store.transactions.settlement import Acked, Settled, status
-from channels.store.transactions.settlement_control import Controlled
+from channels.store.transactions.settlement_control import Controlled, pause, resume
 from channels.store.transactions.settlement_facts import Refused
 from tests.store.ledger.conftest import DAY_MS, HOUR_MS, WRONG_EVIDENCE, Ledger, code_of
 from tests.store.ledger.test_contract_2_storage import dump, unguarded
@@ -38,6 +38,20 @@ class TestPause:
         assert ledger.of(ack) == before
         assert isinstance(ledger.resume(), Controlled)
         assert isinstance(ledger.apply(ack), Settled)
+
+    def test_only_the_process_that_owns_the_file_pauses_and_resumes(self, ledger: Ledger) -> None:
+        """4.1 An older boot's word changes nothing, and moves no generation."""
+        old = ledger.host
+        ledger.reopen()
+        before = dump(ledger)
+        for change in (pause, resume):
+            assert code_of(ledger.store.run(change, old, ledger.store.now)) is Code.STALE_CONTROL
+        assert dump(ledger) == before
+        assert isinstance(ledger.pause(), Controlled)
+        before = dump(ledger)
+        for change in (pause, resume):
+            assert code_of(ledger.store.run(change, old, ledger.store.now)) is Code.STALE_CONTROL
+        assert dump(ledger) == before
 
     def test_a_pause_beyond_the_deadline_ends_in_expiry(self, ledger: Ledger) -> None:
         """4.1 The deadline keeps its value through a pause: resumed too late, the core says expired."""
@@ -212,6 +226,17 @@ class TestPruning:
         kept = {stop.session_hash for stop in ledger.status().stops}
         assert len(kept) == rules.STOPS_MOST and bound in kept
         assert rules.sha256_hex("one more") in kept
+
+    def test_a_row_that_waits_binds_also_when_its_receipt_has_run_out(self, ledger: Ledger) -> None:
+        """4.9 Either is enough: the next one that binds nothing gives way instead."""
+        ack = ledger.end()
+        bound = ledger.of(ack).session_hash
+        unguarded(ledger, f"INSERT INTO settlement_stops VALUES ('{bound}', 1, '', 1, 1)")
+        self.fill(ledger, rules.STOPS_MOST - 1)
+        ledger.store.now += 2 * DAY_MS
+        assert isinstance(ledger.stop(session_id="one more"), Controlled)
+        kept = {stop.session_hash for stop in ledger.status().stops}
+        assert len(kept) == rules.STOPS_MOST and {bound, rules.sha256_hex("one more")} < kept
 
     def test_a_stop_that_cannot_be_dropped_is_not(self, ledger: Ledger) -> None:
         """4.10 Where none can be shown to bind nothing, the new stop is refused with `settlement_stop_capacity`: no

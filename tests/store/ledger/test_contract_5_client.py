@@ -50,6 +50,7 @@ def test_the_last_attempt_sits_on_the_deadline(ledger: Ledger) -> None:
     answer = ledger.apply(ack)
     assert isinstance(answer, Refused) and answer.next_attempt_at == ack.deadline
     ledger.store.now = ack.deadline
+    assert ledger.status().pending[0].state == "ready", "not overdue yet"
     on_it = ledger.apply(ack)
     assert isinstance(on_it, Refused) and (on_it.code, on_it.attempts) == (Code.FAILED, 2)
     ledger.store.now += 1
