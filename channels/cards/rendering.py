@@ -6,9 +6,10 @@ are indented by four spaces, a paragraph inside an item becomes a line of it, an
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain, groupby
 
 from markdown_it.token import Token
 
@@ -132,39 +133,31 @@ def _parts(block: Block, style: _Style) -> Iterator[_Part]:
 
 def _quoted_parts(inner: list[Token], style: _Style) -> Iterator[_Part]:
     """What a quote holds; quotes within it count as part of it."""
-    held: list[str] = []
-    for block in blocks(inner):
-        is_quote = block[0].type == "blockquote_open"
-        for part in _quoted_parts(block[1:-1], style) if is_quote else _parts(block, style):
-            if part.lifted and held:
-                yield _Part("\n\n".join(held))
-                held = []
-            if part.lifted:
-                yield part
-            else:
-                held.append(part.text)
-    if held:
-        yield _Part("\n\n".join(held))
+    within = (
+        _quoted_parts(block[1:-1], style) if block[0].type == "blockquote_open" else _parts(block, style)
+        for block in blocks(inner)
+    )
+    return _joined(chain.from_iterable(within), "\n\n")
 
 
 def _list(block: Block, style: _Style, depth: int) -> Iterator[_Part]:
     """The lines of a list, as one part for each run without anything taken out."""
     ordered = block[0].type == "ordered_list_open"
     number = int(block[0].attrs.get("start", 1))
-    held: list[str] = []
-    for item in blocks(block[1:-1]):
-        marker = f"{number}." if ordered else ("•" if style.plain else "-")
-        number += 1
-        for part in _item(item[1:-1], style, marker, depth):
-            if part.lifted and held:
-                yield _Part("\n".join(held))
-                held = []
-            if part.lifted:
-                yield part
-            else:
-                held.append(part.text)
-    if held:
-        yield _Part("\n".join(held))
+    lines = (
+        _item(item[1:-1], style, f"{at}." if ordered else ("•" if style.plain else "-"), depth)
+        for at, item in enumerate(blocks(block[1:-1]), number)
+    )
+    return _joined(chain.from_iterable(lines), "\n")
+
+
+def _joined(parts: Iterable[_Part], between: str) -> Iterator[_Part]:
+    """Neighbours become one part; what was taken out stands alone."""
+    for lifted, run in groupby(parts, lambda part: part.lifted):
+        if lifted:
+            yield from run
+        else:
+            yield _Part(between.join(part.text for part in run))
 
 
 def _item(inner: list[Token], style: _Style, marker: str, depth: int) -> Iterator[_Part]:
