@@ -1,9 +1,9 @@
-"""Tables `processed`, `inbox`, `events`: what came in, each thing once."""
+"""Tables `processed` and `inbox`: the messages that came in, each once."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from channels.ids import ChatId, ConversationKey, EventId, MessageId, OwnerEpoch, TurnId, UserId
+from channels.ids import ChatId, ConversationKey, MessageId, OwnerEpoch, TurnId, UserId
 from channels.rules.gathering import Waiting
 from channels.rules.message import Envelope
 from channels.store.tx import Tx
@@ -114,17 +114,9 @@ COUNT_BOT_ANSWERS = """
 SELECT count(*) FROM inbox WHERE chat_id = :chat_id AND sender_user_id = '' AND received_at >= :since
 AND turn IS NOT NULL
 """
-INSERT_EVENT = """
-INSERT INTO events (event_id, kind, subject, outcome, at) VALUES (:event_id, :kind, :subject, :outcome, :now)
-ON CONFLICT (event_id) DO NOTHING
-"""
-SET_OUTCOME = "UPDATE events SET outcome = :outcome WHERE event_id = :event_id"
-SELECT_BY_SUBJECT = "SELECT 1 FROM events WHERE kind = :kind AND subject = :subject LIMIT 1"
-COUNT_EVENTS = "SELECT count(*) FROM events WHERE kind = :kind"
 SELECT_NEWEST_SENDERS = """
 SELECT sender_user_id FROM inbox WHERE sender_user_id <> '' ORDER BY received_at DESC LIMIT :limit
 """
-FORGET_EVENTS = "DELETE FROM events WHERE at < :before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,34 +359,12 @@ def count_bot_answers(tx: Tx, chat_id: ChatId, since: int) -> int:
     return int(row[0]) if row else 0
 
 
-def record_event(tx: Tx, event_id: EventId, kind: str, subject: str, outcome: str, now: int) -> bool:
-    """One other event or click. True the first time, False for a repeat."""
-    values = {"event_id": event_id, "kind": kind, "subject": subject, "outcome": outcome, "now": now}
-    return tx.execute(INSERT_EVENT, values) == 1
-
-
-def set_event_outcome(tx: Tx, event_id: EventId, outcome: str) -> None:
-    tx.execute(SET_OUTCOME, {"event_id": event_id, "outcome": outcome})
-
-
-def is_recalled(tx: Tx, message_id: MessageId) -> bool:
-    """Whether a recall of this message has been seen (it may come before the message)."""
-    return tx.row(SELECT_BY_SUBJECT, {"kind": "message_recalled", "subject": message_id}) is not None
-
-
-def count_events(tx: Tx, kind: str) -> int:
-    """How many events of a kind came in since retention."""
-    row = tx.row(COUNT_EVENTS, {"kind": kind})
-    return int(row[0]) if row else 0
-
-
 def newest_senders(tx: Tx, limit: int) -> list[UserId]:
     """Who wrote last, newest first."""
     return [UserId(row[0]) for row in tx.rows(SELECT_NEWEST_SENDERS, {"limit": limit})]
 
 
-def forget(tx: Tx, processed_before: int, payloads_before: int, events_before: int) -> int:
-    """Retention: old gate entries, payloads of rows long ended, old events. Returns how many rows it touched."""
+def forget(tx: Tx, processed_before: int, payloads_before: int) -> int:
+    """Retention: old gate entries and payloads of rows long ended. Returns how many rows it touched."""
     touched = tx.execute(FORGET_PROCESSED, {"before": processed_before})
-    touched += tx.execute(CLEAR_PAYLOADS, {"before": payloads_before})
-    return touched + tx.execute(FORGET_EVENTS, {"before": events_before})
+    return touched + tx.execute(CLEAR_PAYLOADS, {"before": payloads_before})

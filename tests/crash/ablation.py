@@ -79,13 +79,23 @@ def copy_tree(target: Path, ablation: Ablation | None) -> Path:
     return target
 
 
+def does_apply(tree: Path, ablation: Ablation) -> bool:
+    """Whether the patch fits this tree, which is left as it is."""
+    return _apply(tree, ablation, "--check") is None
+
+
 def apply_patch(tree: Path, ablation: Ablation) -> None:
     """Take the protection out of this tree. Raises when the patch does not apply."""
+    if (fault := _apply(tree, ablation)) is not None:
+        raise AssertionError(f"{ablation.patch.name} does not apply any more: {fault}")
+
+
+def _apply(tree: Path, ablation: Ablation, *options: str) -> str | None:
+    """What git has against it, if anything."""
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.parent)}
-    command = ["git", "apply", "--verbose", str(ablation.patch)]
+    command = ["git", "apply", "--verbose", *options, str(ablation.patch)]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or "Skipped" in done.stderr:
-        raise AssertionError(f"{ablation.patch.name} does not apply any more: {done.stderr}")
+    return done.stderr if done.returncode != 0 or "Skipped" in done.stderr else None
 
 
 async def find_violations(ablation: Ablation | None, tree: Path, folder: Path) -> list[Violation]:

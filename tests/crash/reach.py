@@ -12,7 +12,7 @@ NOT_REACHED: dict[str, str] = {
     "upload_image": "the agents of today send no pictures",
     # questions of people beside the running service, which change nothing
     "granted_scopes": "only `channels doctor` asks",
-    "inbox.COUNT_EVENTS": "only `channels doctor` asks",
+    "events.COUNT_KIND": "only `channels doctor` asks",
     "inbox.SELECT_NEWEST_SENDERS": "only `channels doctor` asks",
     "missed.COUNT_CONTAINERS": "only `channels status` asks",
     "missed_batches.COUNT_OPEN": "only `channels status` asks",

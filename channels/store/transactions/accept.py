@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from channels.ids import EventId, MessageId, OwnerEpoch
 from channels.rules import quarantine as rules
 from channels.rules.message import Envelope
-from channels.store import cursors, inbox, quarantine
+from channels.store import cursors, events, inbox, quarantine
 from channels.store.tx import Tx
 
 
@@ -42,7 +42,7 @@ def is_from_before(tx: Tx, envelope: Envelope) -> bool:
 
 def accept_event(tx: Tx, event_id: EventId, kind: str, subject: str, outcome: str, now: int) -> bool:
     """Any other known event, each once. True the first time."""
-    return inbox.record_event(tx, event_id, kind, subject, outcome, now)
+    return events.record(tx, event_id, kind, subject, outcome, now)
 
 
 def count_decision_attempt(tx: Tx, message_id: MessageId, due_at: int) -> None:

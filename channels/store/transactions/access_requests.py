@@ -9,7 +9,7 @@ from channels.rules.access import AccessPolicy, Actor, Grant, is_over
 from channels.rules.delivery import Intent
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import access, access_requests, inbox, outbox
+from channels.store import access, access_requests, events, inbox, outbox
 from channels.store.access_requests import APPLICANT, AccessCard, AccessRequest
 from channels.store.transactions.access import (
     Changed,
@@ -150,7 +150,7 @@ def press_request(
     call that sent it has not come yet."""
     outcome = decide_request(tx, request_id, verdict, actor, policy, now)
     said = outcome.why if isinstance(outcome, NotDecided) else outcome.request.state
-    inbox.record_event(tx, event_id, "card_clicked", card, f"access:{said}", now)
+    events.record(tx, event_id, "card_clicked", card, f"access:{said}", now)
     _note_card(tx, request_id, actor, card, said)
     return outcome
 
@@ -170,7 +170,7 @@ def press_switch(
     request = access_requests.find_request(tx, request_id)
     outcome = _set_switch(tx, request, switch, on, actor, policy, now)
     said = outcome.why if isinstance(outcome, NotDecided) else "switched"
-    inbox.record_event(tx, event_id, "card_clicked", card, f"access:{said}", now)
+    events.record(tx, event_id, "card_clicked", card, f"access:{said}", now)
     _note_card(tx, request_id, actor, card, said)
     return outcome
 

@@ -15,6 +15,7 @@ from channels.rules.workspace import topic_folder, topic_of
 from channels.store import (
     access,
     chosen_agents,
+    events,
     inbox,
     missed_batches,
     outbox,
@@ -143,7 +144,7 @@ def _waiting(row: InboxRow) -> gathering.Waiting:
 def _join(tx: Tx, decided: Decided, company: Sequence[MessageId], now: int) -> Decided:
     """What belongs to the same question goes into the turn that was admitted, unless it was taken back."""
     for message_id in company if decided.turn_id else ():
-        if inbox.is_recalled(tx, message_id):
+        if events.is_recalled(tx, message_id):
             inbox.set_terminal(tx, message_id, "dropped", "recalled", now)
         elif decided.turn_id is not None:
             inbox.set_queued(tx, message_id, decided.turn_id, decided.verdict)
@@ -179,7 +180,7 @@ def _facts(tx: Tx, message: Message, policy: routing.Policy, now: int) -> routin
     outside = "" if by_bot else _outside(tx, message, policy, now)
     know_person(tx, envelope.sender.user_id, envelope.sender.open_id)
     return routing.Facts(
-        recalled=inbox.is_recalled(tx, envelope.message_id),
+        recalled=events.is_recalled(tx, envelope.message_id),
         tombstoned=bool(envelope.thread_id) and routes.is_tombstoned(tx, envelope.conversation),
         thread_route=routing.RouteFact(thread.key, thread.session_id) if thread else None,
         chat_route=routing.RouteFact(chat.key, chat.session_id) if chat else None,

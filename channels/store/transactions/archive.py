@@ -15,7 +15,7 @@ from channels.ids import EventId, SendUuid, SessionId, UserId
 from channels.rules.access import Actor
 from channels.rules.intents import Drawing
 from channels.rules.message import Message
-from channels.store import access, inbox, permission_requests, routes, sent_cards, sessions, snapshots, turns
+from channels.store import access, events, inbox, permission_requests, routes, sent_cards, sessions, snapshots, turns
 from channels.store.sessions import Session
 from channels.store.transactions.admit import Decided, answer_command
 from channels.store.tx import Tx
@@ -117,7 +117,7 @@ def delete_by_click(
     tx: Tx, event_id: EventId, session_id: SessionId, actor: Actor, admins: frozenset[UserId], now: int
 ) -> Moved | NotMoved:
     """The *Delete* button: pressed twice, it says that it was done."""
-    inbox.record_event(tx, event_id, "card_clicked", session_id, "session_delete", now)
+    events.record(tx, event_id, "card_clicked", session_id, "session_delete", now)
     return delete_session(tx, session_id, actor, admins, now)
 
 

@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 
 from channels.ids import OwnerEpoch
-from channels.store import inbox, outbox, owners, permission_requests, quotas, routes, sessions, snapshots, turns
+from channels.store import (
+    events,
+    inbox,
+    outbox,
+    owners,
+    permission_requests,
+    quotas,
+    routes,
+    sessions,
+    snapshots,
+    turns,
+)
 from channels.store.transactions.admit import CLAIM_WAIT_MS
 from channels.store.tx import Tx
 
@@ -66,7 +77,8 @@ def beat(tx: Tx, now: int, alive_at: int | None) -> None:
 
 def sweep(tx: Tx, now: int) -> int:
     """Retention: returns how many rows were forgotten or cleared."""
-    touched = inbox.forget(tx, now - PROCESSED_RETENTION_MS, now - PAYLOAD_RETENTION_MS, now - PROCESSED_RETENTION_MS)
+    touched = inbox.forget(tx, now - PROCESSED_RETENTION_MS, now - PAYLOAD_RETENTION_MS)
+    touched += events.forget(tx, now - PROCESSED_RETENTION_MS)
     touched += quotas.forget_windows(tx, now - WINDOW_RETENTION_MS)
     touched += permission_requests.forget(tx, now - OUTBOX_RETENTION_MS)
     return touched + outbox.forget_ended(tx, now - OUTBOX_RETENTION_MS)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import ChatId
-from channels.store import cursors, inbox, missed
+from channels.store import cursors, events, inbox, missed
 from channels.store.tx import Tx
 
 SENDERS = 50
@@ -32,6 +32,6 @@ def read_evidence(tx: Tx) -> Evidence:
         group=groups[0] if groups else None,
         senders=len(senders),
         hidden_senders=sum(sender.startswith(HIDDEN) for sender in senders),
-        clicks=inbox.count_events(tx, "card_clicked"),
+        clicks=events.count(tx, "card_clicked"),
         unreadable=tuple(f"{one.container}: {one.error}" for one in missed.troubles(tx, 20)),
     )

@@ -9,7 +9,7 @@ from channels.rules import missed as rules
 from channels.rules.message import Message
 from channels.rules.missed import Answer, Ask, Leave, Surroundings
 from channels.rules.routing import Policy, drop_at_the_door
-from channels.store import cursors, inbox, missed, missed_batches, owners, routes
+from channels.store import cursors, events, inbox, missed, missed_batches, owners, routes
 from channels.store.missed import Gap, Place
 from channels.store.transactions.accept import Accepted, Duplicate, is_from_before
 from channels.store.tx import Tx
@@ -185,7 +185,7 @@ def surroundings(tx: Tx, message: Message) -> Surroundings:
 
 def add_bot(tx: Tx, event_id: EventId, chat_id: ChatId, name: str, now: int) -> bool:
     """The bot was added to a group, which is read from now on. True the first time."""
-    if not inbox.record_event(tx, event_id, "BotAdded", chat_id, "recorded", now):
+    if not events.record(tx, event_id, "BotAdded", chat_id, "recorded", now):
         return False
     missed.put_group(tx, chat_id, name, now)
     return True
@@ -193,7 +193,7 @@ def add_bot(tx: Tx, event_id: EventId, chat_id: ChatId, name: str, now: int) -> 
 
 def lose_chat(tx: Tx, event_id: EventId, kind: str, chat_id: ChatId, now: int) -> bool:
     """The bot was removed, or the group dissolved: nothing is left to read there."""
-    if not inbox.record_event(tx, event_id, kind, chat_id, "recorded", now):
+    if not events.record(tx, event_id, kind, chat_id, "recorded", now):
         return False
     missed.forget_group(tx, chat_id)
     cursors.forget_places(tx, chat_id)
@@ -202,7 +202,7 @@ def lose_chat(tx: Tx, event_id: EventId, kind: str, chat_id: ChatId, now: int) -
 
 def enter_private_chat(tx: Tx, event_id: EventId, chat_id: ChatId, user_id: UserId, now: int) -> bool:
     """Somebody opened the private chat: it is read from now on. True the first time."""
-    fresh = inbox.record_event(tx, event_id, "PrivateChatEntered", chat_id, "recorded", now)
+    fresh = events.record(tx, event_id, "PrivateChatEntered", chat_id, "recorded", now)
     missed.put_guided(tx, chat_id, user_id, now)
     return fresh
 

@@ -8,7 +8,7 @@ from channels.rules import intents
 from channels.rules.intents import Drawing
 from channels.rules.missed import may_decide
 from channels.rules.retry import CARD_LIFE_MS
-from channels.store import inbox, missed_batches, outbox
+from channels.store import events, inbox, missed_batches, outbox
 from channels.store.missed_batches import Batch, BatchMessage
 from channels.store.tx import Tx
 
@@ -105,7 +105,7 @@ def decide_batch(
     batch = missed_batches.find_batch(tx, batch_id)
     outcome = _decide(tx, batch, state, who, admins, now)
     said = outcome.state if isinstance(outcome, BatchDecided) else outcome.why
-    inbox.record_event(tx, event_id, "card_clicked", message_id, f"missed:{said}", now)
+    events.record(tx, event_id, "card_clicked", message_id, f"missed:{said}", now)
     if batch is not None and said != "not_yours":
         missed_batches.set_card_message(tx, batch_id, message_id)
         missed_batches.change(tx, batch_id)

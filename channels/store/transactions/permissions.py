@@ -10,7 +10,7 @@ from channels.rules.delivery import Intent
 from channels.rules.gate import Allow, Ask, Refuse, ToolPolicy, askable, decide, may_ask
 from channels.rules.intents import Drawing
 from channels.rules.permission import PermissionOption, PermissionQuestion
-from channels.store import access, inbox, outbox, permission_requests, snapshots, turns
+from channels.store import access, events, outbox, permission_requests, snapshots, turns
 from channels.store.permission_requests import PermissionRequest
 from channels.store.transactions.access import is_admin
 from channels.store.transactions.run import Lease
@@ -126,7 +126,7 @@ def press_permission(
     request = permission_requests.find_request(tx, token)
     outcome = _press(tx, request, choice, actor, access_policy, now)
     said = outcome.why if isinstance(outcome, NotPressed) else outcome.request.state
-    inbox.record_event(tx, event_id, "card_clicked", card, f"permission:{said}", now)
+    events.record(tx, event_id, "card_clicked", card, f"permission:{said}", now)
     if request is not None and said not in ("not_yours", "unknown") and card:
         permission_requests.set_message(tx, token, card)
         if isinstance(outcome, NotPressed):

@@ -11,6 +11,7 @@ from channels.rules.message import Message
 from channels.rules.missed import Leave
 from channels.rules.quarantine import Answer, Ask, Done, Question, sort_held
 from channels.store import (
+    events,
     inbox,
     missed,
     missed_batches,
@@ -162,7 +163,7 @@ def settle_held(
     """Decide about one message after history was read. A row that moved meanwhile is left alone."""
     found = quarantine.find(tx)
     assert found is not None
-    if inbox.is_recalled(tx, row.message_id):
+    if events.is_recalled(tx, row.message_id):
         inbox.set_terminal(tx, row.message_id, "dropped", "recalled", now)
         return Compared("recalled", _take_off(tx, row.message_id, now))
     fate = sort_held(Question(row.message_id, row.create_time), history.answered, found.since_ms)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.ids import EventId, MessageId, OwnerEpoch, TurnId, UserId
-from channels.store import inbox, missed_batches, turns
+from channels.store import events, inbox, missed_batches, turns
 from channels.store.transactions.access_requests import withdraw_if_empty
 from channels.store.transactions.run import Finish, NothingToStop, StoppedAtOnce, Stopping, stop_turn
 from channels.store.tx import Tx
@@ -29,7 +29,7 @@ def recall_message(
 ) -> Recalled | None:
     """Remember the recall (it may come before its message), and end its turn: one that waits ends as stopped, one that
     runs does too with `stop_running`. Of several messages that are one question, the others are still answered."""
-    if not inbox.record_event(tx, event_id, "message_recalled", message_id, "recorded", now):
+    if not events.record(tx, event_id, "message_recalled", message_id, "recorded", now):
         return None
     if inbox.is_asked(tx, message_id):  # nobody has to decide about it any more
         missed_batches.remove_message(tx, message_id)

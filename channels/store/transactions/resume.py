@@ -8,7 +8,7 @@ from channels.ids import EventId, MessageId, OwnerEpoch, SendUuid, TurnId, UserI
 from channels.rules import intents
 from channels.rules.intents import Drawing
 from channels.rules.quota import QuotaPolicy, Short
-from channels.store import inbox, outbox, routes, sent_cards, sessions, snapshots, turns
+from channels.store import events, outbox, routes, sent_cards, sessions, snapshots, turns
 from channels.store.transactions.deliver import forget_snapshot
 from channels.store.transactions.reserve import find_shortage, insert_reserved_turn
 from channels.store.transactions.run import driver_of
@@ -54,11 +54,11 @@ class ContinueRequest:
 def continue_turn(tx: Tx, request: ContinueRequest, epoch: OwnerEpoch, now: int) -> Continued | NotContinued:
     """Queue a turn whose cause is the interrupted one: a double click finds it there, another interruption of the new
     turn gets a button of its own."""
-    if not inbox.record_event(tx, request.event_id, "card_clicked", request.interrupted, _verb(request), now):
+    if not events.record(tx, request.event_id, "card_clicked", request.interrupted, _verb(request), now):
         return NotContinued("already")
     result = _continue(tx, request, epoch, now)
     if isinstance(result, NotContinued):
-        inbox.set_event_outcome(tx, request.event_id, result.why)
+        events.set_outcome(tx, request.event_id, result.why)
     return result
 
 

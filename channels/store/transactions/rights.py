@@ -3,7 +3,7 @@
 from channels.ids import EventId, MessageId, TurnId
 from channels.rules.access import AccessPolicy, Actor, Admitted, is_cooling, standing
 from channels.rules.gate import CODE_WRITE
-from channels.store import access, access_requests, inbox, routes, sessions, turns
+from channels.store import access, access_requests, events, routes, sessions, turns
 from channels.store.access_requests import APPLICANT, AccessRequest
 from channels.store.transactions.access import Person
 from channels.store.transactions.access_requests import show_to_admins
@@ -27,7 +27,7 @@ def ask_right(
     Returns asked, already (somebody is deciding), has_right, cooling (declined a moment ago), not_yours, unknown.
     """
     outcome = _ask(tx, turn_id, actor, card, request_id, policy, now)
-    inbox.record_event(tx, event_id, "card_clicked", card, f"right:{outcome}", now)
+    events.record(tx, event_id, "card_clicked", card, f"right:{outcome}", now)
     return outcome
 
 

@@ -7,7 +7,7 @@ import pytest
 from channels.ids import EventId, MessageId, TurnId
 from channels.rules.delivery import SendAnew
 from channels.rules.message import Message
-from channels.store import inbox, missed_batches, outbox, owners, quarantine, snapshots
+from channels.store import events, inbox, missed_batches, outbox, owners, quarantine, snapshots
 from channels.store.transactions.accept import Accepted, accept_message
 from channels.store.transactions.deliver import Spare, begin_next, record_failure
 from channels.store.transactions.missed import Sorting, accept_missed
@@ -186,9 +186,7 @@ class TestComparison:
     def test_a_recalled_one_is_dropped(self, store: Store) -> None:
         one = message(OLD)
         accept(store, one)
-        store.run(
-            inbox.record_event, EventId("event"), "message_recalled", one.envelope.message_id, "recorded", store.now
-        )
+        store.run(events.record, EventId("event"), "message_recalled", one.envelope.message_id, "recorded", store.now)
         restore(store)
         assert settle(store, one) == "recalled"
 
