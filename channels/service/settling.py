@@ -148,12 +148,12 @@ class Settling:
     async def _look_anew(self) -> None:
         """What this moment makes true: what waits, what is stopped, and what is to be stopped because its session was
         put away, also in an earlier process."""
-        context, self._look = self._context, False
+        context, self._look, read = self._context, False, False
         try:
             moment = await context.database.read(read_moment, context.now())
-        except OperationalError:
-            self._look = True
-            raise
+            read = True
+        finally:
+            self._look = self._look or not read
         found = moment.status
         if isinstance(found, Refused):
             self.schedule.take((), 0, True, (), context.now())  # nobody can read it: nothing is tried
@@ -166,7 +166,8 @@ class Settling:
         self._owe_stops_of(moment)
 
     def _owe_stops_of(self, moment: Moment) -> None:
-        assert not isinstance(moment.status, Refused)
+        if isinstance(moment.status, Refused):
+            return
         for one in moment.status.pending:
             truth = moment.truths.get(one.key)
             if truth in (ARCHIVED, DELETED) and one.session_hash not in self.schedule.stops:
@@ -180,9 +181,12 @@ class Settling:
         if isinstance(found, Refused):
             return
         resumed = self.schedule.paused and not found.user_paused
+        new = {one.key for one in found.pending} - self.schedule.entries.keys()
         self.schedule.discover(found.pending, found.generation, found.user_paused, context.now())
         if resumed:  # by somebody who did not tell: a real moment all the same
             await self._look_anew()
+        elif new:  # its session may have been put away before it was queued
+            self._owe_stops_of(await context.database.read(read_moment, context.now()))
 
     # Settlements
 

@@ -1,9 +1,10 @@
 """Seed 000 §5, sentence by sentence: the scheduler of one process over a real file, under a clock that tests move."""
 
-from sqlite3 import OperationalError
+from sqlite3 import DatabaseError, OperationalError
 
 import pytest
 
+from channels.errors import Broken
 from channels.ids import SessionId
 from channels.rules.settlement import DEADLINE_MS, PENDING_MOST, session_hash
 from channels.service.life_cycles import InsideAgents, OutsideAgents
@@ -361,6 +362,22 @@ class TestArchiveTruth:
         await office.restart().work()
         assert office.state_of(acked.key) == "stopped"
 
+    @pytest.mark.parametrize("delete", [False, True])
+    async def test_put_away_before_it_was_queued(self, office: Office, ledger: Ledger, delete: bool) -> None:
+        """While the user had paused: it is stopped as soon as it is found, and not refused until its deadline."""
+        ledger.pause()
+        await office.work()
+        turn_id = ledger.start()
+        ledger.finish(turn_id, tokens=77)
+        session_id = office.archive(turn_id, delete=delete)
+        ledger.resume()
+        await office.moment()
+        for _ in range(3):
+            await office.work()
+        assert ledger.reservation(turn_id).settlement == "stopped"
+        assert ledger.store.rows("SELECT session_hash FROM settlement_stops") == [(session_hash(session_id),)]
+        assert ledger.store.rows("SELECT input_tokens, late FROM usage") == [(77, 1)]
+
     async def test_what_was_used_is_booked_all_the_same(self, office: Office, ledger: Ledger) -> None:
         turn_id = ledger.start()
         ledger.finish(turn_id, tokens=77)
@@ -470,12 +487,13 @@ class TestAnotherProcess:
         assert office.next_in_ms == 250
 
 
-async def test_a_recovery_that_fails_is_tried_again(office: Office, ledger: Ledger) -> None:
-    """The status could not be read when the service was ready: the next pass reads it."""
+@pytest.mark.parametrize("error", [OperationalError, DatabaseError, Broken])
+async def test_a_recovery_that_fails_is_tried_again(office: Office, ledger: Ledger, error: type[Exception]) -> None:
+    """The status could not be read when the service was ready: the next pass reads it, whatever the reason was."""
     acked = ledger.end()
-    office.refuse(read_moment, 2)
+    office.refuse(read_moment, 2, lambda: error("once"))
     for _ in range(2):
-        with pytest.raises(OperationalError):
+        with pytest.raises(error):
             await office.work()
     assert office.state_of(acked.key) == "pending"
     await office.work()

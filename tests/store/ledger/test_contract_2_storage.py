@@ -120,22 +120,33 @@ class TestBounds:
             "UPDATE settlement_pending SET item = replace(item, 'completed', 'failed')",
             "WITH RECURSIVE more (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM more WHERE n < 70) INSERT INTO"
             " settlement_stops SELECT substr(hex(zeroblob(32)) || n, -64), 1, '', 1, 1 FROM more",
+            "WITH RECURSIVE more (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM more WHERE n < 64) INSERT INTO"
+            " settlement_pending SELECT substr(hex(zeroblob(32)) || n, -64), format, payload_hash, owner, session_hash,"
+            " reservation_id || n, item, queued_at, deadline, attempts, next_attempt_at, last_error"
+            " FROM settlement_pending, more",
+            "WITH RECURSIVE more (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM more WHERE n < 32) INSERT INTO"
+            " settlement_history SELECT place + n, substr(hex(zeroblob(32)) || n, -64), format, payload_hash, owner,"
+            " session_hash, state, code, outcome, attempts, queued_at, deadline, retired_at"
+            " FROM settlement_history, more",
+            "UPDATE settlement_history SET outcome = hex(zeroblob(131072))",
         ],
     )
     def test_what_is_stored_is_bounded_and_known_also_when_it_is_read(self, ledger: Ledger, spoil: str) -> None:
-        """2.2, 3.5 A row that is too large, in an unknown format, or one too many is refused by every operation as
-        `invalid_settlement_outbox`, and is still there afterwards: nothing is reset."""
+        """2.2, 3.5 A row that is too large, in an unknown format, one too many, or too much of them all: every operation
+        refuses it as `invalid_settlement_outbox`, and it is still there afterwards: nothing is reset."""
         ack, other = ledger.end(), ledger.end()
         ledger.settle(other)
         ledger.stop(session_id="somebody else's")
+        ledger.store.connection.execute("PRAGMA foreign_keys = OFF")
         unguarded(ledger, spoil)
+        ledger.store.connection.execute("PRAGMA foreign_keys = ON")
         before = dump(ledger)
         row_answers = [
             ledger.store.run(status, ledger.store.now),
             ledger.apply(ack, generation=2),
             ledger.stop(key=ack.key, payload_hash=ack.payload_hash),
         ]
-        if "item" not in spoil:
+        if "SET item" not in spoil:
             row_answers += [ledger.pause(), ledger.resume()]
         assert {code_of(each) for each in row_answers} == {Code.INVALID_OUTBOX}
         ledger.sweep()
