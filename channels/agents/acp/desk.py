@@ -175,7 +175,7 @@ class TurnDesk:
         folder, path = self._own_folder(), request.path
         inside(folder, path)
         old = await asyncio.to_thread(read_if_there, folder, path)
-        diff = unified(self.book.short(path), old, request.content)
+        diff = await asyncio.to_thread(unified, self.book.short(path), old, request.content)
         if not await self.permissions.may_write(path, diff):
             raise FileRefused(f"writing {path} was not allowed")
         done = False

@@ -1,7 +1,8 @@
 """A change of a file in unified form, bounded in time and size. Pure."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, Literal, TypeAlias
 
 DIFF_CHARACTERS: Final = 60_000
@@ -21,9 +22,19 @@ def unified(path: str, old: str | None, new: str) -> str:
     before, after = (old or "").splitlines(), new.splitlines()
     if before == after:
         return ""
-    lines = [f"--- {path if old is not None else '/dev/null'}", f"+++ {path}", *_hunks(before, after)]
-    text = "\n".join(lines)
+    lines = chain([f"--- {path if old is not None else '/dev/null'}", f"+++ {path}"], _hunks(before, after))
+    text = "\n".join(_as_many_as_shown(lines))
     return text if len(text) <= DIFF_CHARACTERS else text[:DIFF_CHARACTERS].rpartition("\n")[0] + "\n…"
+
+
+def _as_many_as_shown(lines: Iterable[str]) -> Iterator[str]:
+    """Lines up to the one that is cut; there may be millions."""
+    room = DIFF_CHARACTERS
+    for line in lines:
+        yield line
+        room -= len(line) + 1
+        if room < 0:
+            return
 
 
 def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
@@ -40,8 +51,13 @@ def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
 
 
 def _groups(before: Sequence[str], after: Sequence[str]) -> Iterable[list[tuple[str, int, int, int, int]]]:
-    head = _equal(before, after)
-    tail = min(_equal(before[::-1], after[::-1]), min(len(before), len(after)) - head)
+    shorter = min(len(before), len(after))
+    head = _longest(shorter, lambda low, high: before[low:high] == after[low:high])
+    ends = len(before), len(after)
+    tail = _longest(
+        shorter - head,
+        lambda low, high: before[ends[0] - high : ends[0] - low] == after[ends[1] - high : ends[1] - low],
+    )
     old_end, new_end = len(before) - tail, len(after) - tail
     if max(old_end, new_end) - head <= COMPARED_LINES:
         inner: list[Opcode] = difflib.SequenceMatcher(None, before[head:old_end], after[head:new_end]).get_opcodes()
@@ -73,9 +89,14 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1 if end > start else start},{end - start}"
 
 
-def _equal(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines at the beginning are the same."""
-    for index, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return index
-    return min(len(one), len(other))
+def _longest(most: int, same: Callable[[int, int], bool]) -> int:
+    """How many lines are the same, of `most`; `same` compares those from one number to another. By halves: comparing
+    slices takes a tenth of the time that comparing lines does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

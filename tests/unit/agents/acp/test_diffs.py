@@ -1,6 +1,7 @@
 """Changes in unified form: right, and bounded in time and size."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,19 @@ def test_two_long_texts_that_share_nothing_are_not_compared_for_ever() -> None:
     text = unified("x", old, new)
     assert len(text) <= DIFF_CHARACTERS + 2
     assert text.endswith("…")
+
+
+@pytest.mark.timeout(20)
+def test_the_largest_files_take_a_moment() -> None:
+    """It is made on the service's loop, for every update that an agent sends. The yardstick is the cutting into lines;
+    comparing line by line, and making lines that nobody sees, took four times as long."""
+    short, long = "a\n" * 4_000_000, "\n".join(map(str, range(1_000_000)))
+    for old, new in ((short, short + "b"), (long, "0\n" + long), (long, long.replace("9", "8"))):
+        began_s = time.process_time()
+        assert len(old.splitlines()) + len(new.splitlines()) > 1_000_000
+        cut_s = time.process_time()
+        assert len(unified("x", old, new)) <= DIFF_CHARACTERS + 2
+        assert time.process_time() - cut_s < 3 * (cut_s - began_s)
 
 
 def test_one_changed_line_in_a_long_file_is_a_short_diff() -> None:
