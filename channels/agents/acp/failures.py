@@ -55,6 +55,11 @@ class Flooded:
 
 
 @dataclass(frozen=True, slots=True)
+class Unhearing:
+    """It took none of what it had asked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class Silent:
     """Nothing came for so long. `phase`: first (no word at all) or between."""
 
@@ -93,6 +98,7 @@ ProcessFailure = (
     | NotLoaded
     | Crashed
     | Flooded
+    | Unhearing
     | Silent
     | AgentSaid
     | Declined
@@ -190,7 +196,7 @@ def _start_pair(
 
 
 def _turn_pair(
-    failure: Crashed | Flooded | Silent | AgentSaid | Declined | StepsUsedUp | GaveUp, agent: str
+    failure: Crashed | Flooded | Unhearing | Silent | AgentSaid | Declined | StepsUsedUp | GaveUp, agent: str
 ) -> tuple[str, str]:
     match failure:
         case Crashed():
@@ -206,6 +212,12 @@ def _turn_pair(
                 "is kept. Send a message to go on, and ask for less at once.",
                 f"助手 {agent} 发来的消息过大，无法读取，已结束。之前收到的内容已保留。"
                 "再发一条消息即可继续，请一次少要一些内容。",
+            )
+        case Unhearing():
+            return (
+                f"The agent {agent} asked for more and more and took none of it, and was ended. What had arrived is "
+                "kept. Send a message to go on: it is started again.",
+                f"助手 {agent} 不断请求数据却不接收，已结束。已收到的内容已保留。再发一条消息即可继续，它会重新启动。",
             )
         case Silent("first", limit_s):
             return (

@@ -21,6 +21,7 @@ from channels.agents.acp.failures import (
     ProcessFailure,
     SlowStart,
     Trouble,
+    Unhearing,
 )
 from channels.agents.acp.host import HeldSession, Host
 from channels.agents.acp.peer import AUTH_REQUIRED, Answered, Lost, RefusedBy, Reply
@@ -153,6 +154,8 @@ def refusal_of(reply: Reply, preset: AcpPreset) -> ProcessFailure:
 
 
 def lost_failure(host: Host) -> ProcessFailure:
+    if host.process is not None and host.process.unhearing:
+        return Unhearing()
     return Flooded() if host.flooded else Crashed()
 
 

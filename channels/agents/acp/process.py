@@ -21,6 +21,7 @@ from channels.agents.acp.spawning import spawn
 from channels.agents.acp.watchdog import VARIABLE
 
 STDERR_BYTES: Final = 64 * 1024
+UNHEARD_BYTES: Final = 128 * 2**20  # more than any question with its pictures
 SLICE_S: Final = 0.004
 DRAIN_S: Final = 0.5  # from the process's end to the last of its output
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -50,7 +51,7 @@ class AgentProcess(asyncio.SubprocessProtocol):
         self._stderr = bytearray()
         self._timers: list[asyncio.TimerHandle] = []
         self.pid = 0
-        self.exited = self.gone = False
+        self.exited = self.gone = self.unhearing = False
         self.returncode: int | None = None
 
     @classmethod
@@ -83,11 +84,16 @@ class AgentProcess(asyncio.SubprocessProtocol):
         self._guardian.watch(self.pid)
 
     def write(self, data: bytes) -> None:
-        """Queue for its standard input; nothing happens when that is closed."""
+        """Queue for its standard input; nothing happens when that is closed. One that asks and takes no answers would
+        fill our memory with them: it is killed."""
         assert self._transport is not None
-        pipe = self._transport.get_pipe_transport(_STDIN)
-        if pipe is not None and not pipe.is_closing():
-            cast(asyncio.WriteTransport, pipe).write(data)
+        pipe = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(_STDIN))
+        if pipe is None or pipe.is_closing() or self.unhearing:
+            return
+        pipe.write(data)
+        if pipe.get_write_buffer_size() > UNHEARD_BYTES:
+            self.unhearing = True
+            self.kill()
 
     def hold(self) -> None:
         """Take no more output until `release`: whoever reads it has enough for now."""

@@ -225,6 +225,25 @@ def abyss(session: Session, text: str) -> None:
     session.cancelled.wait()
 
 
+def unhearing(session: Session, text: str) -> None:
+    """Ask for a large file many times, and never take an answer (`main` stops reading)."""
+    params = {"sessionId": session.name, "path": "large.txt"}
+    session.say("Let me see.")
+    for _ in range(20):
+        WIRE.send({"id": "read", "method": "fs/read_text_file", "params": params})
+    threading.Event().wait()
+
+
+def babble(session: Session, text: str) -> None:
+    """A command in a terminal that writes without end."""
+    made = WIRE.ask("terminal/create", {"sessionId": session.name, "command": "yes", "cwd": session.folder})
+    name = {"sessionId": session.name, "terminalId": made["result"]["terminalId"]}
+    session.tool("x1", "yes", "execute", content=[{"type": "terminal", "terminalId": name["terminalId"]}])
+    session.until_heard()
+    WIRE.signal("babbling")
+    session.cancelled.wait()
+
+
 def garbage(session: Session, text: str) -> None:
     WIRE.raw(b"starting up ...\n{not json}\n[1, 2]\n\xff\xfe\n{}\n\n")
     session.update("agent_message_chunk", content="no block")
@@ -603,6 +622,8 @@ def main() -> None:
         message = json.loads(line)
         if "method" in message:
             handle(message)
+            if message["method"] == "session/prompt" and b"unhearing" in line:
+                threading.Event().wait()
         else:
             WIRE.answered(message)
     if "--deaf" in OPTIONS:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -594,6 +594,26 @@ class TestStart:
 
 
 class TestFloods:
+    async def test_one_that_asks_and_takes_no_answer_is_ended(self, bench: Bench) -> None:
+        (bench.folder / "large.txt").write_text("x" * 8_000_000)
+        agent = bench.agent()
+        events = await bench.ask(agent, "unhearing")
+        assert "took none of it" in end(events).error
+        assert words(events) == "Let me see."
+        await bench.signals.heard("gone")
+        assert words(await bench.ask(agent, "plain", reference=reference(events))) == "Hello there."
+
+    async def test_a_command_that_writes_without_end_holds_up_nobody(self, bench: Bench) -> None:
+        agent = bench.agent(terminal=True)
+        babbling, person = bench.turn("babble", gate=Person(YES)), Person(YES)
+        async with asyncio.timeout(SOON_S), aclosing(agent.run(babbling)) as events:
+            async for event in events:
+                if isinstance(event, ToolUpdated) and event.output:
+                    assert set(event.output.split()) == {"y"}
+                    assert len(event.output) <= 2_000
+                    break
+            assert words(await bench.ask(agent, "permission", "two", gate=person)).startswith("outcome")
+
     async def test_garbage_between_messages_is_left(self, bench: Bench) -> None:
         events = await bench.ask(bench.agent(), "garbage")
         assert words(events) == "Still here."
