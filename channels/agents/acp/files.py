@@ -7,6 +7,7 @@ outside is cut, not followed.
 """
 
 import contextlib
+import itertools
 import os
 import stat
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ WRITE_LIMIT_BYTES: Final = 8 * 2**20
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+_numbers = itertools.count(1)  # several may write one file at the same time
 
 
 class FileRefused(Exception):
@@ -50,7 +54,7 @@ def write_text(folder: Path, path: str, content: str) -> None:
         raise FileRefused(f"more than {WRITE_LIMIT_BYTES} bytes are not written at once")
     with _refusals(path), _opened_parent(folder, path, make=True) as (parent, name):
         mode = _mode_of(parent, name)
-        temporary = f".{name[:200]}.{os.getpid()}.part"
+        temporary = f".{name[:60]}.{os.getpid()}.{next(_numbers)}.part"  # 60 signs are at most 240 bytes
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=parent)
         written = os.open(temporary, _NEW, 0o666 if mode is None else mode, dir_fd=parent)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,17 @@ def test_files_are_made_with_their_folders_and_read_again(folder: Path) -> None:
     assert read_text(folder, "a/b/c.txt", 3) == "three\n"
     assert read_text(folder, "a/b/c.txt", 9, 5) == ""
     assert [path.name for path in (folder / "a/b").iterdir()] == ["c.txt"]
+
+
+def test_two_who_write_one_file_at_once_both_write_it_whole(folder: Path) -> None:
+    """Agents hand over several files at a time, and several topics may work in one folder (/cd)."""
+    texts, rounds = [sign * 200_000 for sign in "abcd"], range(25)
+    with ThreadPoolExecutor(len(texts)) as threads:
+        for _ in rounds:
+            for done in [threads.submit(write_text, folder, "same.txt", text) for text in texts]:
+                done.result()
+            assert (folder / "same.txt").read_text() in texts
+    assert [path.name for path in folder.iterdir()] == ["same.txt"]
 
 
 def test_a_file_keeps_its_rights(folder: Path) -> None:
@@ -134,3 +146,9 @@ def test_a_link_that_is_swapped_in_meanwhile_never_leads_out(folder: Path) -> No
     assert_outside_untouched(folder)
     assert written
     assert refused
+
+
+def test_a_name_may_be_as_long_as_the_file_system_takes(folder: Path) -> None:
+    name = "中" * 84  # 252 bytes
+    write_text(folder, name, "text")
+    assert read_text(folder, name) == "text"
