@@ -55,6 +55,7 @@ class Phase(StrEnum):
 RUNNING = frozenset({Phase.WAITING, Phase.THINKING, Phase.REPLYING, Phase.ASKING})
 AT_WORK = frozenset({ToolStatus.PENDING, ToolStatus.RUNNING})
 UNREPORTED = AT_WORK | {ToolStatus.ASKING}
+TOOLS_AT_MOST = 1_000
 HARMLESS = frozenset({"read", "search", "fetch", "think"})  # kinds of tools after which nobody need look
 
 PHASE_OF_OUTCOME: dict[Outcome, Phase] = {
@@ -137,8 +138,10 @@ def shown_phase(view: View) -> Phase:
 
 
 def with_status(view: View, called: ToolCalled, status: ToolStatus) -> View:
-    """The view with this tool in this state, also where the agent has not announced the tool."""
+    """The view with this tool in this state, also where the agent has not announced the tool, up to so many."""
     known = any(tool.tool_id == called.tool_id for tool in view.tools)
+    if not known and len(view.tools) >= TOOLS_AT_MOST:
+        return view
     return advance(view if known else advance(view, called), ToolUpdated(called.tool_id, status))
 
 

@@ -76,8 +76,9 @@ class TurnDesk:
             if self._unreadable == 1:
                 _log.warning(AGENT_UNREADABLE, agent=self._host.preset.name, pid=self._host.pid, update=str(error))
             return
+        self.last_at = self._loop.time()  # whatever it says: of some, there is nothing to show
         if events:
-            self.begun, self.last_at = True, self._loop.time()
+            self.begun = True
             self._emit(events)
             self._show_terminals(update.get("toolCallId"))
 

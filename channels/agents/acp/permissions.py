@@ -50,9 +50,7 @@ class Permissions:
         self._emit(self._book.take(update, self._now()))
         await self._read_old_texts(tool_id)
         options = tuple(PermissionOption(one.option_id, one.name, one.kind) for one in request.options)
-        state = self._book.find(tool_id)
-        if state is None:  # more calls than a turn may have
-            return {"outcome": outcome_of(REFUSED, options)}
+        state = self._book.glimpse(update)
         answer = await self._ask(self._question(state, options))
         chosen = outcome_of(answer, options)
         if answer.allowed and _kind_of(chosen.get("optionId"), options) == "allow_always":

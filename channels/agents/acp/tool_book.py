@@ -79,6 +79,11 @@ class ToolBook:
         events: list[AgentEvent] = [] if known is not None and new.called == known.called else [new.called]
         return events + self._set(replace(new, status=status), now, changed=bool(events) or new.output != old.output)
 
+    def glimpse(self, update: schema.ToolCallUpdate) -> ToolState:
+        """The call that this update is about, also one that came after as many as are kept."""
+        unknown = ToolState(ToolCalled(update.tool_call_id, update.title or update.tool_call_id))
+        return self._tools.get(update.tool_call_id) or self._merged(unknown, update)
+
     def mark(self, tool_id: str, status: ToolStatus, now: float) -> list[AgentEvent]:
         """What follows when we give a call this status ourselves (asking, denied, running)."""
         known = self._tools.get(tool_id)

@@ -184,6 +184,17 @@ def silent(session: Session, text: str) -> None:
     session.cancelled.wait()
 
 
+def murmurs(session: Session, text: str) -> None:
+    """Work for a while of which there is nothing to show."""
+    for number in range(600):
+        session.tool(f"m{number}", f"Read {number}", "read")
+        session.step(f"m{number}", "completed")
+    for _ in range(10):
+        time.sleep(0.1)
+        session.tool("m600", "Read 600", "read")
+    session.say("Ready.")
+
+
 def stubborn(session: Session, text: str) -> None:
     session.say("I do not stop.")
     threading.Event().wait()
@@ -301,6 +312,14 @@ def edit(session: Session, text: str) -> None:
     answer = WIRE.ask("fs/write_text_file", {"sessionId": session.name, "path": path, "content": "one\n"})
     session.step("e1", "completed" if "result" in answer else "failed")
     session.say(f"{outcome.get('optionId')} {'result' in answer}")
+
+
+def busy(session: Session, text: str) -> None:
+    """More calls than a card shows, and then one that needs a person."""
+    for number in range(600):
+        session.tool(f"b{number}", f"Read {number}", "read")
+        session.step(f"b{number}", "completed")
+    permission(session, text)
 
 
 def strays(session: Session, text: str) -> None:

@@ -290,6 +290,13 @@ class TestPermission:
         assert '"optionId": "no-once"' in words(events)
         assert statuses(events, "p1")[-1] is ToolStatus.DENIED
 
+    async def test_after_more_calls_than_are_shown_a_person_is_asked_all_the_same(self, bench: Bench) -> None:
+        person = Person(YES)
+        events = await bench.ask(bench.agent(), "busy", gate=person)
+        assert words(events) == 'outcome {"outcome": "selected", "optionId": "yes-once"}'
+        assert (person.asked[0].title, person.asked[0].arguments) == ("Run make", "make all")
+        assert len([event for event in events if isinstance(event, ToolCalled)]) <= 500
+
     async def test_without_a_gate_everything_is_refused(self, bench: Bench) -> None:
         events = await bench.ask(bench.agent(), "permission")
         assert '"optionId": "no-once"' in words(events)
@@ -534,6 +541,10 @@ class TestEnds:
         last = end(await bench.ask(agent, "silent"))
         assert "said nothing for 0.3 seconds" in last.error
         await bench.signals.rested()
+
+    async def test_work_of_which_nothing_is_shown_is_no_silence(self, bench: Bench) -> None:
+        agent = bench.agent(limits=ProcessLimits(first_s=0.5, between_s=0.5))
+        assert words(await bench.ask(agent, "murmurs")) == "Ready."
 
     async def test_silence_while_a_person_thinks_is_none(self, bench: Bench) -> None:
         agent, person = bench.agent(limits=ProcessLimits(first_s=0.3, between_s=0.3)), Person()
