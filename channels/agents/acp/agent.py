@@ -15,7 +15,7 @@ from typing import Any
 
 from channels.agents.acp.desk import TurnDesk
 from channels.agents.acp.ending import ending_of
-from channels.agents.acp.failures import NotLoaded, Silent, Trouble, reopened, sentence
+from channels.agents.acp.failures import AgentSaid, NotLoaded, Silent, Trouble, reopened, sentence
 from channels.agents.acp.guardian import Guardian
 from channels.agents.acp.host import HeldSession, Host
 from channels.agents.acp.memory import group_memory
@@ -169,8 +169,11 @@ class AcpAgent:
         cannot do that, gets a new one there and the words of the conversation, and says so."""
         reference, moved = turn.reference, False
         while True:
+            failures = seat.failures
             async with seat.lock:
                 if seat.host is None or seat.host.is_gone:
+                    if seat.failure is not None and seat.failures > failures:
+                        raise Trouble(seat.failure)  # while we waited: one after another, everybody would find it slow
                     seat.host = await self._start(seat, turn)
                 host = seat.host
             if host.doomed is not None:
@@ -195,6 +198,8 @@ class AcpAgent:
                     raise
                 reference = ""
                 continue
+            if any(one.reference == opened.session.reference for one in host.sessions.values()):
+                raise Trouble(AgentSaid('two sessions got one id; it needs processes = "session"'))
             host.sessions[turn.session_id] = opened.session
             return host, replace(opened, without_past=opened.without_past or (moved and not reference))
 
@@ -211,7 +216,11 @@ class AcpAgent:
         host = Host(self._preset)
         host.on_gone = partial(self._gone, seat, host)
         self._hosts.add(host)
-        await host.start(self._guardian, folder)
+        try:
+            await host.start(self._guardian, folder)
+        except Trouble as trouble:
+            seat.failures, seat.failure = seat.failures + 1, trouble.failure
+            raise
         return host
 
     def _gone(self, seat: Seat, host: Host) -> None:

@@ -14,12 +14,14 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from itertools import count
 
+from channels.agents.acp.failures import ProcessFailure
 from channels.agents.acp.host import Host
 
 
 @dataclass(eq=False, slots=True)
 class Seat:
-    """One place. `claims` counts the turns that sit in it, `person` is whose turn came last."""
+    """One place. `claims` counts the turns that sit in it, `person` is whose turn came last; `failures` counts the
+    processes that did not get ready in it, and `failure` says why the last of them did not."""
 
     key: str
     person: str
@@ -29,6 +31,8 @@ class Seat:
     idle_since: float = 0.0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     timer: asyncio.TimerHandle | None = None
+    failures: int = 0
+    failure: ProcessFailure | None = None
 
     @property
     def is_idle(self) -> bool:

@@ -571,7 +571,8 @@ def choices() -> Json:
 
 
 def opened(params: Json) -> Json:
-    session = Session(f"s-{os.getpid()}-{len(SESSIONS)}", params["cwd"])
+    name = "the-one" if "--one-name" in OPTIONS else f"s-{os.getpid()}-{len(SESSIONS)}"
+    session = Session(name, params["cwd"])
     SESSIONS[session.name] = session
     session.keep()
     return {"sessionId": session.name, **choices()}

@@ -165,6 +165,22 @@ class TestSession:
         assert len({reference(events) for events in both}) == 2
         assert [figure.session_id for figure in agent.processes()] == [""]
 
+    async def test_two_sessions_of_one_name_are_not_mixed_up(self, bench: Bench) -> None:
+        """What one of them does would be asked of the other one's person."""
+        agent = bench.agent("--one-name", shared=True)
+        assert words(await bench.ask(agent, "plain", "one")) == "Hello there."
+        last = end(await bench.ask(agent, "plain", "two"))
+        assert last.outcome is Outcome.FAILED
+        assert "one id" in last.error
+        assert words(await bench.ask(agent, "plain", "one")) == "Hello there."
+
+    async def test_who_waits_for_a_start_that_fails_does_not_wait_for_another(self, bench: Bench) -> None:
+        agent = bench.agent("--silent-start", shared=True, limits=ProcessLimits(start_s=1.0))
+        several = await asyncio.gather(*(bench.ask(agent, "plain", f"session-{number}") for number in range(8)))
+        assert {end(events).error for events in several} == {end(several[0]).error}
+        assert "was not ready" in end(several[0]).error
+        assert bench.signals.count("started") == 1
+
     async def test_an_old_session_is_loaded_and_its_past_not_shown_again(self, bench: Bench) -> None:
         first = await bench.ask(bench.agent(), "plain")
         again = await bench.ask(bench.agent(), "history", reference=reference(first))
