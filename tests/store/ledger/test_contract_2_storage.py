@@ -132,8 +132,8 @@ class TestBounds:
         ],
     )
     def test_what_is_stored_is_bounded_and_known_also_when_it_is_read(self, ledger: Ledger, spoil: str) -> None:
-        """2.2, 3.5 A row that is too large, in an unknown format, one too many, or too much of them all: every operation
-        refuses it as `invalid_settlement_outbox`, and it is still there afterwards: nothing is reset."""
+        """2.2, 3.5 A row that is too large, in an unknown format, one too many, or too much of them all: refused by
+        every operation as `invalid_settlement_outbox`, and still there afterwards: nothing is reset."""
         ack, other = ledger.end(), ledger.end()
         ledger.settle(other)
         ledger.stop(session_id="somebody else's")
