@@ -120,6 +120,7 @@ SENTENCES: dict[str, tuple[str, Proof]] = {
             "test_a_turn_that_is_booked_already_is_an_event_conflict",
             "test_a_receipt_that_is_gone_is_a_contradiction_too",
             "test_what_the_schema_refuses_is_a_failed_trial",
+            "test_what_was_released_otherwise_is_a_contradiction",
         ),
     ),
     "3.12": ("success books and retires in one transaction", shown("test_success_books_and_retires_together")),

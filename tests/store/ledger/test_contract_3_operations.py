@@ -332,6 +332,16 @@ class TestApply:
         assert isinstance(answer, Refused) and answer.fact is not None
         assert (answer.code, answer.fact.state, answer.attempts) == (Code.NO_RECEIPT, Terminal.CONFLICT, 1)
 
+    def test_what_was_released_otherwise_is_a_contradiction(self, ledger: Ledger) -> None:
+        """3.11 Nothing is held any more: `settlement_receipt_changed`, and nothing moves a second time."""
+        ack = ledger.end()
+        unguarded(ledger, "UPDATE reservations SET state = 'released', released_at = 1")
+        before = ledger.rows("quotas")
+        answer = ledger.apply(ack)
+        assert isinstance(answer, Refused) and answer.fact is not None
+        assert (answer.code, answer.fact.state) == (Code.RECEIPT_CHANGED, Terminal.CONFLICT)
+        assert ledger.rows("quotas") == before and ledger.rows("usage") == []
+
     def test_what_the_schema_refuses_is_a_failed_trial(self, ledger: Ledger) -> None:
         """3.11 A window that lost what it held, as by a mistake elsewhere: nothing is booked, the attempt counts, and
         the fourth is the last."""

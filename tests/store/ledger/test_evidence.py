@@ -126,6 +126,20 @@ def test_d3_what_a_deposed_owner_says_is_kept_and_powerless(ledger: Ledger) -> N
     assert len(ledger.rows("evidence")) == 2 and len(ledger.rows("releases")) == 1
 
 
+def test_the_sweep_goes_by_its_own_evidence_whatever_was_said_after_it(ledger: Ledger) -> None:
+    """Somebody who never owned this start says something later: it is kept, and the own word settles."""
+    ledger.pause()
+    turn_id = ledger.start()
+    ledger.finish(turn_id, tokens=300)
+    ledger.resume()
+    ledger.store.now += 1
+    store_evidence(ledger, turn_id, EvidenceRef(lease_of(ledger.store, turn_id).start_epoch, "boot:99", "ended"), 999)
+    assert ledger.sweep().queued == 1
+    (row,) = ledger.status().pending
+    ledger.settle(Acked(row.key, row.payload_hash, 0, 0, 0))
+    assert ledger.store.rows("SELECT input_tokens, late FROM usage") == [(300, 0)]
+
+
 def test_what_was_said_first_stays(ledger: Ledger) -> None:
     """The same start, executor and kind with other numbers: the first word counts, and is what settles."""
     turn_id = ledger.start("alice")

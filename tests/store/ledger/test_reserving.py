@@ -28,7 +28,8 @@ from channels.store.transactions.resume import (
     continue_turn,
 )
 from channels.store.transactions.retire import drop_stale_turn
-from channels.store.transactions.run import StoppedAtOnce, finish_if_stopped, stop_turn
+from channels.store.transactions.run import StoppedAtOnce, finish_if_stopped, finish_turn, stop_turn
+from channels.store.transactions.settle import Spent
 from channels.store.transactions.settlement import Acked, Settled, apply
 from channels.store.tx import SqliteTx
 from tests.store.ledger.conftest import DAY_MS, HOUR_MS, Ledger
@@ -315,6 +316,14 @@ class TestGivingBack:
         )
         assert [row[3] for row in rows] == ["completed", "failed", "max_tokens", "interrupted"]
         assert {row[:3] + row[4:] for row in rows} == {("alice", "demo", "model", 1, 1_000_000)}
+
+    def test_a_name_that_an_agent_makes_up_is_cut(self, ledger: Ledger) -> None:
+        turn_id = ledger.start()
+        finish = replace(finish_of(), spent=Spent(1, model="m" * 5_000))
+        done = ledger.store.run(finish_turn, lease_of(ledger.store, turn_id), finish, ledger.store.now)
+        assert done is not None and isinstance(done.settlement, Acked)
+        ledger.settle(done.settlement)
+        assert ledger.store.rows("SELECT length(model) FROM usage") == [(200,)]
 
     def test_what_an_agent_makes_up_is_no_count(self, ledger: Ledger) -> None:
         ack = ledger.end(tokens=-5)
