@@ -300,6 +300,8 @@ class TurnRun:
                 if self._view.outcome is not None:  # it was given up, and goes on talking
                     return
                 event = text.mend(said)
+                if isinstance(event, Ended) and self._early is not None:  # by us, whatever the agent makes of it
+                    return
                 self._view = advance(self._view, event)
                 if isinstance(event, Ended):
                     return

@@ -55,6 +55,25 @@ async def test_a_press_lets_the_agent_go_on(
     await house.quiet()
 
 
+async def test_what_a_restart_cut_off_is_said_to_be_unknown(
+    shown: Page, language: str, open_house: OpenHouse, keep_picture: Picture
+) -> None:
+    said = texts(language)
+    house = await open_house(language=language, agent=AskingAgent(), **ADMINS)
+    await say(shown, "read stuck")
+    main = await see(shown, said.phase_replying)
+    await expect(main.locator(".panel-title").last).to_contain_text("2")
+    await house.restart()
+    main = await see(shown, said.phase_interrupted)
+    await expect(main.locator(".panel-title").last).to_have_text(said.tools_unknown.format(count=2, unknown=1))
+    await main.locator(".panel-title").last.click()
+    await expect(main.locator(".panel-body").last).to_contain_text("? make deploy")
+    await expect(main.get_by_role("button", name=said.button_continue)).to_be_visible()
+    await assert_nothing_raw(shown)
+    await keep_picture(shown, f"cut-off-{language}")
+    await house.quiet()
+
+
 async def test_who_lacks_the_right_can_ask_for_it(
     shown: Page, language: str, open_house: OpenHouse, keep_picture: Picture
 ) -> None:

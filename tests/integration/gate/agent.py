@@ -7,6 +7,7 @@
 | wait | says something and waits until it is stopped |
 | lost | ends as one that could not load its old session, unless it has no reference |
 | print, say | runs a command that prints much, or little |
+| stuck | runs a command that does not come to its end |
 | plan | says what it means to do |
 | open | opens a session of its own, and names its model |
 """
@@ -90,6 +91,10 @@ class AskingAgent:
                     printed = "\n".join(f"line {line} \u4e00" for line in range(3_000 if word == "print" else 3))
                     yield ToolCalled(tool_id, "Run the tests", "execute", "make test")
                     yield ToolUpdated(tool_id, ToolStatus.DONE, printed)
+                case "stuck":
+                    yield TextDelta("Deploying the notes. ")
+                    yield ToolCalled(tool_id, "make deploy", "execute", "make deploy")
+                    await asyncio.Event().wait()
                 case "wait":
                     yield TextDelta("waiting. ")
                     await asyncio.Event().wait()
