@@ -21,6 +21,7 @@ from channels.store.transactions.settlement_control import Controlled
 from channels.web.control import Operation
 
 Json = dict[str, Any]
+LARGEST = 2**63  # what no column holds any more
 READING = frozenset({"settlement_status", "quota_list", "quota_show"})  # operations that change nothing
 
 
@@ -114,6 +115,6 @@ def _text(arguments: Json, key: str) -> str:
 
 def _number(arguments: Json, key: str) -> int:
     value = arguments.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{key} must be a whole number")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < LARGEST:
+        raise ValueError(f"{key} must be a whole number that the file can hold")
     return value

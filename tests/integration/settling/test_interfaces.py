@@ -166,6 +166,8 @@ class TestApplying:
         assert await code_of(house, "settlement_enqueue", **(ref | {"kind": "stale"})) == "invalid_evidence"
         assert await code_of(house, "settlement_enqueue", **(ref | {"reservation": "none"})) == "settlement_no_receipt"
         assert await code_of(house, "settlement_enqueue", reservation="none") == "invalid_input"
+        for odd in ({"start_epoch": 2**70}, {"start_epoch": True}, {"executor": "\ud800"}, {"reservation": " "}):
+            assert await code_of(house, "settlement_enqueue", **(ref | odd)) == "invalid_input", odd
 
 
 class TestStopping:
