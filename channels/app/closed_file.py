@@ -19,9 +19,10 @@ from channels.app.settlement_operations import QuotaOperations, SettlementOperat
 from channels.cards.settlement_texts import settlement_texts
 from channels.clock import FlooredClock, Ids, SystemClock, SystemIds
 from channels.config import Settings
-from channels.errors import Refused
+from channels.errors import Refused, StartRefused
 from channels.ids import OwnerEpoch, SessionId
 from channels.rules.routing import Policy
+from channels.rules.settlement import Code
 from channels.service.access_desk import AccessDesk
 from channels.service.context import Preferences
 from channels.service.overlay import overlaid_where_possible
@@ -69,8 +70,18 @@ async def ask_closed_file(settings: Settings, operation: str, arguments: dict[st
     """One operation of a desk, answered as the control socket would.
 
     Raises Refused with the operation's code, `invalid_input`, `no_file` or `restored`; StartRefused where another
-    process has the file.
+    process has the file, which is `lock_busy` for a settlement operation.
     """
+    try:
+        return await _ask_path(settings, operation, arguments)
+    except StartRefused as refusal:
+        if not operation.startswith("settlement_") or not isinstance(refusal.__cause__, BlockingIOError):
+            raise
+        words = settlement_texts(settings.ui.language).codes[Code.LOCK_BUSY]
+        raise Refused(str(Code.LOCK_BUSY), f"{words} {refusal}") from refusal
+
+
+async def _ask_path(settings: Settings, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
     path = true_path(settings.store.path)
     refuse_half_restored(path)
     if not path.exists():

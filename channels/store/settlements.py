@@ -29,7 +29,7 @@ FROM settlement_pending
 """
 MEASURE_HISTORY = """
 SELECT count(*), coalesce(sum(length(CAST(owner || state || code || outcome AS BLOB)) + 256), 0),
-       coalesce(sum(format <> :format), 0)
+       coalesce(sum(format <> :format OR instr(:states, state || ' ') = 0), 0)
 FROM settlement_history
 """
 ADD_PENDING = f"""
@@ -59,6 +59,7 @@ DROP_OLDEST_FACTS = """
 DELETE FROM settlement_history WHERE place <= (
   SELECT place FROM settlement_history ORDER BY place DESC LIMIT 1 OFFSET :kept)
 """
+STATES = "".join(f"{state} " for state in Terminal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def _fact(row: tuple[Any, ...]) -> Fact:
 def measure(tx: Tx) -> Measure:
     """Counts and sizes of both tables."""
     pending = tx.row(MEASURE_PENDING, {"format": FORMAT, "most": ITEM_BYTES})
-    history = tx.row(MEASURE_HISTORY, {"format": FORMAT})
+    history = tx.row(MEASURE_HISTORY, {"format": FORMAT, "states": STATES})
     assert pending is not None and history is not None
     readable = pending[0] <= PENDING_MOST and history[0] <= HISTORY_MOST and pending[2] + history[2] == 0
     return Measure(pending[0], history[0], pending[1] + history[1], readable)

@@ -13,6 +13,7 @@ from channels.cards.settlement_texts import settlement_texts
 from channels.errors import Refused
 from channels.rules.access import Actor
 from channels.rules.settlement import Code, session_hash
+from channels.store.lock import FileLock
 from channels.store.migrate import load_migrations
 from tests.integration.command_line import json_of, output_of, refusal_of, run_command
 from tests.integration.conftest import OpenHouse
@@ -127,6 +128,20 @@ class TestReading:
         answer = await json_of(house, "settlement", "status")
         assert (answer["pending"], answer["history"], answer["generation"], answer["paused"]) == ([], [], 1, False)
         assert files(house) == before
+
+
+@pytest.mark.parametrize("operation", ["status", "pause", "resume", "stop --session s"])
+async def test_a_closed_file_that_somebody_has_is_lock_busy(house: House, operation: str) -> None:
+    """A process that answers on no socket has it: nothing was tried, and the code says so; who it is, the line."""
+    await house.stop()
+    lock = FileLock.acquire(house.file, 0)
+    try:
+        before = files(house)
+        line, code = await refusal_of(house, "settlement", *operation.split())
+        assert "(lock_busy)" in line and "in use by process" in line and code == 3
+        assert files(house) == before
+    finally:
+        lock.release()
 
 
 class TestApplying:

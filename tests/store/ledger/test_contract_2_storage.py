@@ -113,6 +113,7 @@ class TestBounds:
             "UPDATE settlement_pending SET item = item || hex(zeroblob(2048))",
             "UPDATE settlement_pending SET format = 99",
             "UPDATE settlement_history SET format = 99",
+            "UPDATE settlement_history SET state = 'superseded'",
             "UPDATE settlement_stops SET format = 99",
             "UPDATE settlement_control SET format = 99",
             "UPDATE settlement_pending SET item = '{}'",
