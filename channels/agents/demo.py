@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from channels.agents.demo_script import resumed, script
+from channels.agents.demo_script import after_asking, resumed, script
 from channels.agents.demo_words import DEMO_WORDS, DemoWord, demo_help
-from channels.agents.protocol import TurnRequest
+from channels.agents.protocol import PermissionAnswer, TurnRequest
 from channels.agents.running import RunningTurns
 from channels.clock import Clock, SystemClock
 from channels.ids import SessionId, TurnId
 from channels.rules.agent_event import AgentEvent
+
+REFUSED = PermissionAnswer(False, why="policy")
 
 __all__ = ["DEMO_WORDS", "DemoAgent", "DemoWord", "demo_help"]
 
@@ -47,3 +49,8 @@ class DemoAgent:
             due_s += step.pause_s * self._pace
             await asyncio.sleep(max(0.0, due_s - self._clock.monotonic()))
             yield step.event
+            if step.asks is not None:
+                answer = REFUSED if turn.gate is None else await turn.gate.ask(step.asks)
+                for event in after_asking(turn, step.asks, answer):
+                    yield event
+                due_s = self._clock.monotonic()

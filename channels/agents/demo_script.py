@@ -1,6 +1,7 @@
 """One demo turn as a script: events, each with the pause before it. Pure; `demo` plays it.
 
-Order: plan, reasoning, tools, work, answer, end. What is not asked for is left out; with nothing asked for, it echoes.
+Order: plan, reasoning, tools, work, permission, answer, end. What is not asked for is left out; with nothing asked for,
+it echoes.
 """
 
 import re
@@ -14,7 +15,7 @@ from channels.agents import demo_texts
 from channels.agents.demo_words import DemoAsk, Word, demo_help, read_ask
 from channels.agents.failures import DemoError, is_chinese, sentence
 from channels.agents.history import estimate_tokens
-from channels.agents.protocol import TurnRequest
+from channels.agents.protocol import PermissionAnswer, PermissionOption, PermissionQuestion, TurnRequest
 from channels.rules.agent_event import (
     AgentEvent,
     Ended,
@@ -28,6 +29,10 @@ from channels.rules.agent_event import (
     UsageReported,
 )
 
+OPTIONS: Final = (
+    PermissionOption("yes", "Yes", "allow_once"),
+    PermissionOption("no", "No", "reject_once"),
+)
 DELTA_PAUSE_S: Final = 0.02
 SLOW_PAUSE_S: Final = 0.1
 TOOL_PAUSE_S: Final = 0.5
@@ -38,10 +43,11 @@ _SLOW_DELTAS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """After `pause_s` seconds comes `event`."""
+    """After `pause_s` seconds comes `event`; then, where it `asks`, a person is asked, and `after_asking` goes on."""
 
     pause_s: float
     event: AgentEvent
+    asks: PermissionQuestion | None = None
 
 
 def script(turn: TurnRequest) -> Iterator[Step]:
@@ -56,6 +62,8 @@ def script(turn: TurnRequest) -> Iterator[Step]:
     usage = _usage(turn)
     yield Step(0, usage)
     yield from _activity(ask, language)
+    if Word.PERMISSION in ask.words:
+        yield from _permission(language)
     yield from _text(answer, slow=Word.SLOW in ask.words)
     if Word.PLAN in ask.words:
         yield _plan(language, done=4)
@@ -115,6 +123,8 @@ def _answer(turn: TurnRequest, ask: DemoAsk, language: str) -> str:
     answer = "\n\n".join(part for part in parts if part)
     if Word.EMPTY in words:
         return ""
+    if not answer and Word.PERMISSION in words:
+        return ""  # what was decided is the answer
     answer = answer or demo_texts.echo(turn.text, language)
     if turn.attachments:
         answer = f"{answer}\n\n{demo_texts.received(turn.attachments, language)}"
@@ -167,6 +177,21 @@ def _tools(language: str) -> Iterator[Step]:
         yield Step(TOOL_PAUSE_S / 2, ToolUpdated(tool_id, ToolStatus.RUNNING))
         status = ToolStatus.FAILED if output is failure else ToolStatus.DONE
         yield Step(TOOL_PAUSE_S, ToolUpdated(tool_id, status, output))
+
+
+def after_asking(turn: TurnRequest, question: PermissionQuestion, answer: PermissionAnswer) -> Iterator[AgentEvent]:
+    """What follows when a person, or the policy, has answered."""
+    language = spoken_language(_own_words(turn.text), turn.language)
+    yield ToolUpdated(question.tool_id, ToolStatus.DONE if answer.allowed else ToolStatus.DENIED)
+    yield TextDelta(demo_texts.decided(answer.allowed, answer.why, language))
+
+
+def _permission(language: str) -> Iterator[Step]:
+    title = "修改 notes.md" if is_chinese(language) else "Change notes.md"
+    tool_id, diff = "demo-permission", demo_texts.DIFF
+    question = PermissionQuestion(tool_id, title, "edit", diff=diff, paths=("notes.md",), options=OPTIONS)
+    yield Step(TOOL_PAUSE_S / 2, ToolCalled(tool_id, title, "edit", diff=diff))
+    yield Step(0, ToolUpdated(tool_id, ToolStatus.ASKING), asks=question)
 
 
 def _work(work_s: int, language: str) -> Iterator[Step]:

@@ -10,6 +10,23 @@ _LONG_SECTIONS: Final = 40
 _HUGE_BYTES: Final = 300_000
 _LONGEST_ECHO: Final = 4_000
 
+DIFF: Final = "--- a/notes.md\n+++ b/notes.md\n@@ -1,2 +1,2 @@\n # Notes\n-old line\n+new line"
+_DECIDED: Final[dict[str, tuple[str, str]]] = {
+    "allowed": (
+        "I was allowed to change `notes.md`. This is a demo: no file was touched.",
+        "我获准修改 `notes.md`。这只是演示，没有改动任何文件。",
+    ),
+    "denied": ("I was not allowed to change `notes.md`, so I leave it.", "我没有获准修改 `notes.md`，所以不改。"),
+    "timeout": (
+        "Nobody answered in time, so `notes.md` stays as it is.",
+        "没有人及时答复，`notes.md` 保持不变。",
+    ),
+    "no_code_write": (
+        "I may not change `notes.md` for you: the right to change code is missing.",
+        "我不能替你修改 `notes.md`：你没有改代码的权限。",
+    ),
+}
+
 _TOPICS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "en": (
         (
@@ -114,6 +131,12 @@ def remembered(history: Sequence[Said], language: str) -> str:
         head = "Before this message you said:" if said else "This is your first message in this session."
     rows = [f"{number}. {_one_line(text)}" for number, text in enumerate(said, start=1)]
     return "\n".join([head, "", *rows]) if rows else head
+
+
+def decided(allowed: bool, why: str, language: str) -> str:
+    """What was decided about the change that was asked for."""
+    english, chinese = _DECIDED["allowed" if allowed else why if why in _DECIDED else "denied"]
+    return f"{chinese if is_chinese(language) else english}\n\n"
 
 
 def reasoning(language: str) -> str:

@@ -22,6 +22,7 @@ class Word(StrEnum):
     REASONING = "reasoning"
     PLAN = "plan"
     TOOLS = "tools"
+    PERMISSION = "permission"
     WORK = "work"
     STREAM = "stream"
     HISTORY = "history"
@@ -95,6 +96,12 @@ DEMO_WORDS: Final[tuple[DemoWord, ...]] = (
         r"\btools?\b|工具",
         ("tools", "several tool calls with their output; one of them fails"),
         ("工具", "几次工具调用及其输出，其中一次失败"),
+    ),
+    _word(
+        Word.PERMISSION,
+        r"\bpermissions?\b|许可",
+        ("ask permission", "a card that asks whether a file may be changed; needs the right to change code"),
+        ("请求许可", "一张询问能否修改文件的卡片，需要有改代码的权限"),
     ),
     _word(
         Word.WORK,

@@ -20,6 +20,7 @@ from channels.errors import ConfigError
 if TYPE_CHECKING:
     from channels.emulator import Emulator
 
+ADMIN = "u_zhang_san"  # of the emulator's people
 HOST, USUAL_PORT = "127.0.0.1", 8790
 _READY_LIMIT_S = 20.0
 _DRAIN_S = 1.0  # nobody waits for a demo to end
@@ -60,11 +61,13 @@ def run_demo(demo: Demo) -> None:
 
 
 def demo_settings(url: str, folder: Path, secret: Secret, language: str) -> Settings:
-    """The demo agent and the emulator at `url`, everything else by default; the environment is not asked."""
+    """The demo agent and the emulator at `url`, with an admin; everything else by default, and the environment is not
+    asked."""
     values: dict[str, Any] = {
         "feishu": {"app_id": "cli_emulator", "app_secret": secret, "domain": url},
         "store": {"path": str(folder / "channels.db")},
         "ui": {"language": language},
+        "access": {"admins": [ADMIN]},
         "agents": {"demo": {"kind": "demo"}},
         "turns": {"drain_s": _DRAIN_S},
         "web": {"enabled": False},

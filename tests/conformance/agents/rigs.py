@@ -61,7 +61,7 @@ class Rig(Protocol):
 
 
 class DemoRig:
-    features = frozenset(Behaviour) - {Behaviour.PERMISSION, Behaviour.CRASH}
+    features = frozenset(Behaviour) - {Behaviour.CRASH}
     _texts: ClassVar[Mapping[Behaviour, str]] = {
         Behaviour.PLAIN: "hello",
         Behaviour.REPEATS: REPEATS,
@@ -75,6 +75,7 @@ class DemoRig:
         Behaviour.LENGTH: "max tokens",
         Behaviour.LOAD: "hello",
         Behaviour.HUGE: "huge",
+        Behaviour.PERMISSION: "ask permission",
     }
 
     def __init__(self) -> None:
