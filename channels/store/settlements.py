@@ -29,7 +29,7 @@ FROM settlement_pending
 """
 MEASURE_HISTORY = """
 SELECT count(*), coalesce(sum(length(CAST(owner || state || code || outcome AS BLOB)) + 256), 0),
-       coalesce(sum(format <> :format OR instr(:states, state || ' ') = 0), 0)
+       coalesce(sum(format <> :format OR instr(:states, ' ' || state || ' ') = 0), 0)
 FROM settlement_history
 """
 ADD_PENDING = f"""
@@ -59,7 +59,7 @@ DROP_OLDEST_FACTS = """
 DELETE FROM settlement_history WHERE place <= (
   SELECT place FROM settlement_history ORDER BY place DESC LIMIT 1 OFFSET :kept)
 """
-STATES = "".join(f"{state} " for state in Terminal)
+STATES = f" {' '.join(Terminal)} "
 
 
 @dataclass(frozen=True, slots=True)

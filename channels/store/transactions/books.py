@@ -42,8 +42,11 @@ class Account:
 
 def read_used(tx: Tx, user_id: UserId | None, since: int) -> Used:
     """What was asked since then (`queued_at`) for this person, None for everybody, and has been used."""
+    return _altogether(tx, user_id, since, _waiting(tx, user_id, since))
+
+
+def _altogether(tx: Tx, user_id: UserId | None, since: int, found: list[tuple[SessionId, Used]]) -> Used:
     booked = usage.sum_of_all(tx, since) if user_id is None else usage.sum_of_person(tx, user_id, since)
-    found = _waiting(tx, user_id, since)
     if not found:
         return booked
     sessions = usage.sessions_of(tx, user_id, since) | {session_id for session_id, _ in found}
@@ -52,8 +55,9 @@ def read_used(tx: Tx, user_id: UserId | None, since: int) -> Used:
 
 def read_books(tx: Tx, since: int, *parts: By) -> Books:
     """For those who look after the bot. What is not booked yet is in the sum of all, not in the parts."""
-    waiting = _sum(used for _, used in _waiting(tx, None, since))
-    return Books(read_used(tx, None, since), waiting, {by: usage.sums_by(tx, by, since) for by in parts})
+    found = _waiting(tx, None, since)
+    waiting = _sum(used for _, used in found)
+    return Books(_altogether(tx, None, since, found), waiting, {by: usage.sums_by(tx, by, since) for by in parts})
 
 
 def read_accounts(tx: Tx, policy: QuotaPolicy, since: int, now: int) -> list[Account]:
