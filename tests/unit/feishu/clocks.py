@@ -16,6 +16,13 @@ class LoopClock:
         return asyncio.get_running_loop().time() + self.ahead_s
 
 
+class StoppedClock(LoopClock):
+    """However long the machine takes, no time passes."""
+
+    def monotonic(self) -> float:
+        return self.ahead_s
+
+
 class SetRng:
     """Always the same fraction."""
 
