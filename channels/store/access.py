@@ -24,6 +24,7 @@ ON CONFLICT (user_id) DO UPDATE SET
   messages_left = excluded.messages_left, changed_by = excluded.changed_by, changed_at = excluded.changed_at
 """
 SELECT_USER = f"SELECT {_USER} FROM access_users WHERE user_id = :user_id"
+SELECT_BY_OPEN_ID = f"SELECT {_USER} FROM access_users WHERE open_id = :open_id ORDER BY changed_at DESC LIMIT 1"
 SELECT_USERS = f"SELECT {_USER} FROM access_users ORDER BY changed_at DESC, user_id LIMIT :limit"
 SELECT_ADMINS = """
 SELECT user_id FROM access_users WHERE admin = 1 AND (until_ms IS NULL OR until_ms > :now)
@@ -90,9 +91,12 @@ def put_user(tx: Tx, user: AccessUser) -> None:
 
 
 def find_user(tx: Tx, ids: Iterable[UserId]) -> AccessUser | None:
-    """The person whom one of these ids names; a user_id counts before an open_id."""
+    """The person whom one of these ids names; a user_id counts before an open_id, and a record that has moved to its
+    user_id is found by its open_id still."""
     for user_id in sorted(ids, key=lambda one: one.startswith("open:")):
         row = tx.row(SELECT_USER, {"user_id": user_id})
+        if row is None and user_id.startswith("open:"):
+            row = tx.row(SELECT_BY_OPEN_ID, {"open_id": user_id.removeprefix("open:")})
         if row is not None:
             return _user(row)
     return None

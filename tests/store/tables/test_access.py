@@ -6,10 +6,18 @@ from dataclasses import replace
 import pytest
 
 from channels.ids import EventId, MessageId, OpenId, SendUuid, UserId
-from channels.rules.access import AccessPolicy, Actor, Grant
+from channels.rules.access import AccessPolicy, Actor, Admitted, Grant, Outside
 from channels.rules.message import Sender
 from channels.store import access, access_requests
-from channels.store.transactions.access import Changed, NotChanged, Person, change_access, claim_admin, make_code
+from channels.store.transactions.access import (
+    Changed,
+    NotChanged,
+    Person,
+    change_access,
+    claim_admin,
+    look_up_standing,
+    make_code,
+)
 from channels.store.transactions.access_requests import (
     Decided,
     NotDecided,
@@ -67,6 +75,24 @@ def test_kept_before_the_user_id_was_known(store: Store) -> None:
     assert (state_of(store, 1), state_of(store, 2)) == ("kept", "kept")
     result = store.run(decide_request, the_request(store), Verdict(True), ADMIN, ACCESS, store.now)
     assert isinstance(result, Decided) and result.released == 2
+    assert [row[0] for row in store.rows("SELECT user_id FROM access_users")] == ["alice"]
+
+
+def test_a_record_that_has_moved_is_found_by_the_id_it_was_made_with(store: Store) -> None:
+    """A turn that was asked under the open_id is held against what the person may do now."""
+    hidden = Person(UserId("open:ou_alice"), OpenId("ou_alice"), "Alice")
+    for given in (Grant(frozenset({"chat"})), Grant(frozenset())):
+
+        def change(_before: Grant | None, given: Grant = given) -> Grant:
+            return given
+
+        changed = store.run(change_access, ADMIN, hidden, change, "grant", ACCESS, store.now)
+        assert isinstance(changed, Changed)
+        store.run(access.move_to_user_id, ALICE.user_id, ALICE.open_id)
+        found = store.run(look_up_standing, Person(hidden.user_id), ACCESS, store.now)
+        assert isinstance(found, Admitted) == bool(given.switches)
+        if isinstance(found, Outside):
+            assert found.why == "revoked"
     assert [row[0] for row in store.rows("SELECT user_id FROM access_users")] == ["alice"]
 
 
