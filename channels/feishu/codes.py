@@ -53,7 +53,11 @@ _BY_KIND: dict[CodeKind, tuple[int, ...]] = {
 
 TABLE: dict[int, CodeKind] = {code: kind for kind, codes in _BY_KIND.items() for code in codes}
 
+# On a plain send: nobody is there who could receive it. A turn that is to begin there has no card and does not run.
+_NO_RECEIVER = (230034, 99992351, 99992352, 99992354, 99992356, 99992359, 99992360, 99992361, 99992363, 99992364)
+
 BY_CALL: dict[tuple[str, int], CodeKind] = {
+    **{("send_message", code): CodeKind.CHAT_GONE for code in _NO_RECEIVER},
     ("edit_message", 230054): CodeKind.PARAMETER,  # this type of message cannot be edited
     ("edit_message", 230071): CodeKind.SCOPE,  # somebody else's message
     ("edit_message", 230072): CodeKind.EXPIRED,  # edited 20 times already

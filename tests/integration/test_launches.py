@@ -291,6 +291,15 @@ class TestNotLaunched:
         assert ours(house) == []
         assert (await again(house, turn, text="work 20 seconds", chat=GROUP))["card"] == "gone"
 
+    @pytest.mark.parametrize("user", ["u_mistyped", "ou_mistyped"])
+    async def test_somebody_who_is_not_there_gets_nothing_done(self, open_house: OpenHouse, user: str) -> None:
+        """A slip in a script: what an agent does for them would be seen by nobody."""
+        house = await open_house(agents=SLOW)
+        turn = await start(house, "work 20 seconds", user=user)
+        await ended(house, turn, "stopped")
+        assert (await again(house, turn, text="work 20 seconds", user=user))["card"] == "gone"
+        assert await house.one("SELECT count(*) FROM inflight") == 0
+
 
 class TestWakeUp:
     async def test_in_a_topic(self, open_house: OpenHouse) -> None:

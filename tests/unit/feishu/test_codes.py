@@ -69,7 +69,9 @@ def test_numbers_that_mean_something_else_on_one_call(call: str, code: int, kind
 
 
 def test_the_calls_with_rows_of_their_own_are_tested() -> None:
-    assert len(BY_CALL) == 6
+    assert len(BY_CALL) == 16
+    assert classify(400, 230034, call="send_message") is CodeKind.CHAT_GONE
+    assert classify(400, 230034, call="reply_message") is CodeKind.PARAMETER
 
 
 @pytest.mark.parametrize(
