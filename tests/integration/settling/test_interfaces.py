@@ -95,6 +95,8 @@ class TestReading:
         for _ in range(3):
             await ask(house, "settlement_status")
             await ask(house, "quota_list")
+            await ask(house, "quota_show", user="id:u_alice")
+            await output_of(house, "quota", "list")
             await output_of(house, "settlement", "status")
             await ask(house, "status")
         assert await settled_changes() == before

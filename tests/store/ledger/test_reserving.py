@@ -470,6 +470,22 @@ class TestSweep:
         ledger.store.connection.set_trace_callback(None)
         return len(made)
 
+    def test_a_crowd_does_not_keep_waiting_what_may_not_be_queued(self, ledger: Ledger) -> None:
+        """Of a stopped session, or with a receipt that has run out: closed by the first sweep, room or not."""
+        for _ in range(PENDING_MOST + 1):
+            ledger.finish(ledger.start())
+        ledger.store.now += 1
+        stopped = ledger.start()
+        ledger.finish(stopped)
+        ledger.stop(session_id=ledger.session_of(stopped))
+        ledger.quota = replace(ledger.quota, ttl_ms=1_000)
+        expired = ledger.start()
+        ledger.finish(expired)
+        ledger.store.now += 1_000
+        swept = ledger.sweep()
+        assert (swept.waiting, swept.closed) == (1, 2)
+        assert {ledger.reservation(turn_id).state for turn_id in (stopped, expired)} == {"released"}
+
     def test_it_looks_at_a_bounded_number_and_goes_on_behind_them(self, ledger: Ledger) -> None:
         ledger.pause()
         for _ in range(LOOKED_AT_MOST):
