@@ -21,7 +21,6 @@ from channels.service.settlement_desk import SettlementDesk
 from channels.store.transactions.access import admins_of
 from channels.store.transactions.web import LINK_LIFE_MS, change_settings, make_link, read_overlay
 from channels.store.tx import Tx
-from channels.web.admin.application import add_admin_page
 from channels.web.admin.desk import CONSOLE
 from channels.web.admin.session_secrets import hash_secret
 
@@ -124,7 +123,10 @@ class AdminDesk:
         return PageLink(f"{address}/admin/login#{code}", LINK_LIFE_MS, local=not self._file.web.public_url)
 
     def extend(self, app: web.Application) -> None:
-        """Put the page on the health web's application."""
+        """Put the page on the health web's application. Imported where it is switched on: templates cost a twentieth of
+        the start."""
+        from channels.web.admin.application import add_admin_page
+
         url = self._file.web.public_url
         names = {name for name in (self._file.web.host, urlsplit(url).hostname) if name}
         add_admin_page(app, self, names, secure=url.startswith("https:"))
