@@ -47,6 +47,7 @@ EN = Texts(
     failed_do="Send your message again to retry, or /new to start afresh.",
     fresh_offer="Press Fresh session, and the same question is asked again in a new session of the agent, which will "
     "not know what was said before. The id of the old one is kept.",
+    lacks_person="⊘ The agent wanted to change files or run a command. This was begun for nobody, so it may not.",
     lacks_right="The agent wanted to change files or run a command. You may not have code changed, so it did not.",
     ask_right="Ask for the right to change code",
     footer_tokens="{input} tokens in, {output} out",

@@ -45,6 +45,7 @@ ZH = Texts(
     failed_unknown="智能体没能完成这次回答。",
     failed_do="请重新发送消息再试一次，或用 /new 开始新的对话。",
     fresh_offer="点“新会话”，同一个问题会在智能体的新会话里重新回答；它不会知道以前说过什么。原来的会话编号已保留。",
+    lacks_person="⊘ 智能体想修改文件或执行命令。这次运行不代表任何人，所以不能这样做。",
     lacks_right="智能体想修改文件或执行命令，但你没有“改代码”的权限，所以没有执行。",
     ask_right="申请改代码的权限",
     footer_tokens="输入 {input} / 输出 {output} tokens",

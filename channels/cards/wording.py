@@ -58,6 +58,7 @@ class Texts:
     fresh_offer: str  # instead of `failed_do` where the agent could not load its session
     lacks_right: str  # a tool was refused, and the button `ask_right` asks for the right to it
     ask_right: str
+    lacks_person: str  # a tool was refused because nobody stands behind the turn
     footer_tokens: str  # {input} {output}
     footer_cached: str  # {cached}
     footer_duration: str  # {duration}

@@ -145,6 +145,14 @@ def with_status(view: View, called: ToolCalled, status: ToolStatus) -> View:
     return advance(view if known else advance(view, called), ToolUpdated(called.tool_id, status))
 
 
+def lacking_right(view: View, nobody_note: str) -> View:
+    """The view after a tool was refused for want of a right: its person can ask for it. Where nobody stands behind the
+    turn, there is nobody to ask, and the note says so."""
+    if not nobody_note:
+        return replace(view, lacks_right=True)
+    return view if nobody_note in view.notes else replace(view, notes=(*view.notes, nobody_note))
+
+
 def joined_prefix(text: str) -> str:
     """What was said before a cut, ready for what comes: a sentence that was cut goes on in its line."""
     whole = not text or text[-1] in ".!?。！？…:：;；\n`|)"

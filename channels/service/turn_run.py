@@ -17,12 +17,13 @@ from channels.cards.footer import duration
 from channels.cards.markdown import plain
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
+from channels.ids import UserId
 from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
 from channels.rules.agent_event import Ended, Outcome, SessionOpened, ToolCalled, ToolStatus, ToolUpdated
 from channels.rules.agent_text import WholeText
 from channels.rules.permission import PermissionAnswer, PermissionQuestion
 from channels.rules.tool_output import is_long
-from channels.rules.turn import HARMLESS, Phase, View, advance, finished, joined_prefix, with_status
+from channels.rules.turn import HARMLESS, Phase, View, advance, finished, joined_prefix, lacking_right, with_status
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
@@ -87,6 +88,7 @@ class TurnRun:
         self._pump: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
         self._gate: TurnGate | None = None
+        self._sender: UserId | None = None
         self._live: LiveCard | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._given_up = asyncio.Event()
@@ -192,6 +194,7 @@ class TurnRun:
             self._view = finished(self._view, Outcome.FAILED, texts(context.preferences.language).error_folder)
             return
         self._take_prefix(entered.snapshot)
+        self._sender = entered.snapshot.sender_user_id
         self._agent, self._view = agent, replace(self._view, agent=agent.name)
         shown = replace(self._view, phase=Phase.WAITING) if entered.waited else self._view
         first = reply_cards(shown, context.preferences.language)[0]
@@ -260,8 +263,9 @@ class TurnRun:
         allowed = ToolStatus.RUNNING if answer is not None and answer.allowed else ToolStatus.DENIED
         self._view = with_status(self._view, called, ToolStatus.ASKING if answer is None else allowed)
         if answer is not None and not answer.allowed:
-            lacks = self._view.lacks_right or answer.why == "no_code_write"
-            self._view = replace(self._view, lacks_right=lacks)
+            if answer.why == "no_code_write":
+                words = texts(self._context.preferences.language)
+                self._view = lacking_right(self._view, words.lacks_person if self._sender is None else "")
             self._log.add(ToolUpdated(question.tool_id, ToolStatus.DENIED, answer.why))
         if self._context.preferences.streaming and self._live is not None:
             self._live.show(self._view)

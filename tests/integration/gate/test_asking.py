@@ -31,6 +31,7 @@ from tests.integration.gate.asking import (
 )
 from tests.integration.house import House, settings_of
 
+UNSETTLED = "SELECT count(*) FROM outbox WHERE state = 'pending'"
 GRANT = "/grant id:u_alice code_write"
 
 
@@ -195,6 +196,50 @@ async def test_an_agent_that_only_waits_for_its_answer_hears_of_the_stop(house: 
     await finished(house, message_id)
     assert [one.why for one in agent.answers] == ["ended"]
     assert cards_seen.phase(main_card(house, message_id)) is Phase.STOPPED
+
+
+async def test_a_card_that_was_taken_back_is_a_no_in_time(house: House) -> None:
+    """Feishu tells nobody of it: the agent waits as long as for somebody who does not answer."""
+    message_id = house.say("edit")
+    card = await asked(house, message_id)
+    house.world.mark_recalled(house.world.message(card.message_id))
+    house.advance(301)
+    main = await finished(house, message_id)
+    assert [one.why for one in agent_of(house).answers] == ["timeout"]
+    assert "edit: timeout" in cards_seen.answer(main)
+    assert await house.one(PENDING) == 0
+    await house.held(UNSETTLED, 0)
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_a_bot_that_is_put_out_of_the_group_ends_with_its_question(house: House, before: bool) -> None:
+    """Before the card of the question is there, or while it waits for its press."""
+    message_id = house.say("edit", chat_id=GROUP, mention_bot=True)
+    if not before:
+        await asked(house, message_id)
+    house.world.remove_bot(GROUP)
+    await house.held(PENDING, 1)
+    house.advance(301)
+    await house.held("SELECT state FROM turns WHERE cause_id = :m", "ended", m=message_id)
+    assert [one.why for one in agent_of(house).answers] == ["timeout"]
+    assert await house.one(PENDING) == 0
+    await house.held(UNSETTLED, 0)
+    await house.held("SELECT count(*) FROM inflight", 0)
+    chatting, _ = await house.ask("hello")  # elsewhere all goes on
+    house.assert_answered_once(chatting)
+
+
+async def test_two_presses_of_one_person_at_once_count_once(house: House) -> None:
+    message_id = house.say("edit")
+    card = await asked(house, message_id)
+    yes, _, no = buttons(house, card)
+    toasts = await asyncio.gather(*(click(house, card, value) for value in (yes, no, yes)))
+    await finished(house, message_id)
+    assert len(agent_of(house).answers) == 1
+    assert sorted(toasts) in (
+        sorted([WORDS.toast_allowed, *[WORDS.toast_was_allowed] * 2]),
+        sorted([WORDS.toast_denied, *[WORDS.toast_was_denied] * 2]),
+    )
 
 
 async def test_after_a_restart_the_card_says_why_it_is_void(house: House) -> None:

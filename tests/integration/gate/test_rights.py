@@ -24,6 +24,7 @@ from tests.integration.gate.asking import (
     with_agent,
 )
 from tests.integration.house import House
+from tests.integration.test_launches import ended, wake
 
 SAID = texts("en")
 ASK = "ask_right"
@@ -156,6 +157,21 @@ async def test_a_yes_of_somebody_who_was_put_out_meanwhile_does_not_count(open_h
     assert await press(house, card, WORDS.allow_once) == WORDS.toast_no_code_write
     await finished(house, message_id)
     assert answers(house) == [(False, "no_code_write")]
+
+
+async def test_a_turn_for_nobody_changes_nothing_and_offers_nobody_a_right(house: House) -> None:
+    await house.ask("/grant id:u_alice code_write", ADMIN)
+    _, reply = await house.ask("hello")
+    woken = await wake(house, "edit", thread=reply.thread_id, nobody=True)
+    await ended(house, woken)
+    assert answers(house) == [(False, "no_code_write")]
+    card = house.card(
+        str((await wake(house, "edit", thread=reply.thread_id, nobody=True, key=woken["key"]))["message"])
+    )
+    words = cards_seen.words(card)
+    assert SAID.lacks_person in words
+    assert SAID.lacks_right not in words
+    assert SAID.ask_right not in words
 
 
 async def test_a_policy_counts_before_and_besides_the_right(open_house: OpenHouse) -> None:
