@@ -45,7 +45,7 @@ from channels.store.transactions.settlement_control import Controlled, pause, re
 from channels.store.transactions.settlement_facts import Refused
 from channels.store.tx import Tx
 from tests.simulation.ledger_model import ATTEMPTS, PENDING, STOPS, Model, Turn
-from tests.store.ledger.conftest import TEMPLATE
+from tests.store.fresh import fresh_file
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import lease_of, turn_of
 
@@ -121,7 +121,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.folder = TemporaryDirectory(dir=RAM if RAM.is_dir() else None)
         self.images = 0
-        self.store = self.open(TEMPLATE.copy(self.place()))
+        self.store = self.open(fresh_file(self.place()))
         self.model = Model(self.store.now)
         self.policy = QuotaPolicy(Limits())
         self.kept: tuple[Path, Model] | None = None

@@ -48,6 +48,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Of the whole module, looked for once: every test goes through them."""
+    return tuple(ast.walk(tree(path)))
+
+
 def place(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -56,12 +62,12 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
     """Every string of a module that is no docstring, with its line."""
     docs = {
         id(node.body[0].value)
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.lineno, node.value
 
@@ -75,7 +81,7 @@ def test_functions_stay_small() -> None:
     long = {
         f"{place(path)}:{node.lineno} {node.name}": node.end_lineno - node.lineno + 1
         for path in MODULES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
     }
     assert {name: lines for name, lines in long.items() if lines > MOST_FUNCTION_LINES} == {}
@@ -99,7 +105,7 @@ def test_only_the_command_line_prints() -> None:
         f"{place(path)}:{node.lineno}"
         for path in MODULES
         if path.relative_to(CHANNELS).parts[0] != "cli"
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert printing == []
@@ -111,7 +117,7 @@ def test_only_the_store_catches_everything() -> None:
         f"{place(path)}:{node.lineno}"
         for path in MODULES
         if STORE not in path.parents
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "BaseException"))
         and not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
@@ -124,7 +130,7 @@ def test_log_events_are_constants() -> None:
     literal = [
         f"{place(path)}:{node.lineno}"
         for path in MODULES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in levels

@@ -1,10 +1,8 @@
 """One real domain file with short words for what the ledger does, for the tests of this folder."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -12,7 +10,6 @@ from channels.ids import SessionId, TurnId
 from channels.rules.quota import Limits, QuotaPolicy
 from channels.rules.settlement import Caller, Code, Item, parse_stop, session_hash
 from channels.store import inbox, reservations, settlement_control, settlements
-from channels.store.domain_file import open_domain_file
 from channels.store.settlements import Fact, PendingRow
 from channels.store.transactions.admit import Admission, Decided, decide_message
 from channels.store.transactions.closing import Swept, sweep_reservations
@@ -22,6 +19,7 @@ from channels.store.transactions.settlement import Acked, Guard, Settled, Status
 from channels.store.transactions.settlement_control import Controlled, pause, resume, stop
 from channels.store.transactions.settlement_facts import Refused, find_fact
 from channels.store.tx import Tx
+from tests.store.fresh import fresh_file
 from tests.store.tables import drive
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import DRAWING, NUMBERS, POLICY, message, uuids
@@ -203,26 +201,9 @@ def hash_of_session(session_id: str) -> str:
     return session_hash(SessionId(session_id))
 
 
-class Template:
-    """A domain file that nobody has owned yet, made once and copied."""
-
-    def __init__(self) -> None:
-        self.folder: TemporaryDirectory[str] | None = None
-
-    def copy(self, target: Path) -> Path:
-        if self.folder is None:
-            self.folder = TemporaryDirectory()
-            open_domain_file(Path(self.folder.name) / "channels.db", now_ms=0).close()
-        shutil.copyfile(Path(self.folder.name) / "channels.db", target)
-        return target
-
-
-TEMPLATE = Template()
-
-
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    store = Store(TEMPLATE.copy(tmp_path / "channels.db"))
+    store = Store(fresh_file(tmp_path / "channels.db"))
     store.connection.execute("PRAGMA synchronous = OFF")  # nobody cuts the power here
     yield Ledger(store)
     store.close()

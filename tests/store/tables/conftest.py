@@ -11,6 +11,7 @@ from channels.store.batch import Batch, Done, Failed
 from channels.store.domain_file import open_domain_file
 from channels.store.transactions.boot import take_ownership
 from channels.store.tx import Tx
+from tests.store.fresh import fresh_file
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,6 +50,6 @@ class Store:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "channels.db")
+    opened = Store(fresh_file(tmp_path / "channels.db"))
     yield opened
     opened.close()
