@@ -268,7 +268,7 @@ def garbage(session: Session, text: str) -> None:
 
 def crash(session: Session, text: str) -> None:
     session.say("I was about")
-    print("Traceback: the fake agent breaks on purpose", file=sys.stderr, flush=True)
+    print("noise\n" * 50_000 + "Traceback: the fake agent breaks on purpose", file=sys.stderr, flush=True)
     os._exit(3)
 
 

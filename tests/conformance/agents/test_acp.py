@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from channels.agents.acp.agent import AcpAgent
+from channels.agents.acp.host import LOGGED_CHARACTERS
 from channels.agents.presets import AcpPreset, ProcessLimits
 from channels.agents.protocol import (
     Attachment,
@@ -23,6 +25,7 @@ from channels.agents.protocol import (
     TurnRequest,
 )
 from channels.ids import SessionId, TurnId, UserId
+from channels.logs import AGENT_EXITED
 from channels.rules.agent_event import (
     AgentEvent,
     Ended,
@@ -503,6 +506,17 @@ class TestEnds:
         assert not end(events).lost_session
         again = await bench.ask(agent, "history", reference=reference(first))
         assert json.loads(words(again)) == ["plain"]
+
+    async def test_its_last_words_are_kept_for_the_owner(self, bench: Bench) -> None:
+        """In the log, and not more of them than somebody reads."""
+        with capture_logs() as lines:
+            await bench.ask(bench.agent(), "crash")
+            await bench.ask(bench.agent("--dying-start"), "plain")
+        crashed, unready = [line for line in lines if line["event"] == AGENT_EXITED]
+        assert crashed["stderr"].endswith("the fake agent breaks on purpose")
+        assert len(crashed["stderr"]) == LOGGED_CHARACTERS
+        assert (crashed["code"], unready["code"]) == (3, 1)
+        assert unready["stderr"] == "cannot start: no reason"
 
     async def test_a_closed_output_ends_the_turn(self, bench: Bench) -> None:
         events = await bench.ask(bench.agent(), "closing")

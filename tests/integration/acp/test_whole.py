@@ -23,6 +23,7 @@ from tests.integration.gate.asking import ADMIN, ADMINS, WORDS, asked, finished,
 from tests.integration.house import House, settings_of
 from tests.integration.test_launches import ended, wake
 
+REFERENCE = "SELECT agent_reference FROM sessions"
 DB_UUID = "SELECT db_uuid FROM meta"
 PEOPLE, PLACES = 100, 10
 LIMIT_S = 100
@@ -51,6 +52,37 @@ async def test_a_conversation_goes_on_after_a_restart(open_house: OpenHouse, sig
     assert json.loads(cards_seen.answer(card)) == ["Remember the blue door. plain"]
     assert signals.count("started") == 2
     house.assert_answered_once(first)
+
+
+async def test_a_session_that_cannot_be_loaded_is_kept_and_begun_afresh_by_a_press(
+    open_house: OpenHouse, signals: Signals, tmp_path: Path
+) -> None:
+    house = await open_house(**acp_sections(tmp_path, signals))
+    _, reply = await house.ask("plain")
+    reference = await house.one(REFERENCE)
+    await house.stop()
+    (tmp_path / "agent" / f"{reference}.json").rename(tmp_path / "away.json")
+    await house.start()
+    message_id, _ = await house.ask("history", thread_id=reply.thread_id)
+    card = card_of(house, message_id)
+    assert cards_seen.phase(card) is Phase.FAILED
+    assert "could not load this session again" in cards_seen.words(card)
+    assert buttons(card) == ["fresh"]
+    assert await house.one(REFERENCE) == reference
+    (tmp_path / "away.json").rename(tmp_path / "agent" / f"{reference}.json")
+    again, _ = await house.ask("history", thread_id=reply.thread_id)  # tried once more: the same session
+    assert json.loads(cards_seen.answer(card_of(house, again))) == ["plain"]
+    await house.stop()
+    (tmp_path / "agent" / f"{reference}.json").unlink()
+    await house.start()
+    lost, answer = await house.ask("history", thread_id=reply.thread_id)
+    value = next(
+        one["value"] for part in cards_seen.parts(card_of(house, lost)) for one in part.get("behaviors", ()) if one
+    )
+    await house.world.click("Alice", answer.message_id, value)
+    await house.held("SELECT count(*) FROM turns WHERE state = 'ended'", 5)
+    await house.quiet()
+    assert await house.one(REFERENCE) not in ("", reference)
 
 
 async def test_always_ends_with_the_right_to_change_code(
