@@ -57,11 +57,13 @@ def sweep_reservations(tx: Tx, epoch: OwnerEpoch, now: int, limit: int = 64, aft
         return Swept()
     did = Counter(_safely(tx, _expire, row, now) for row in overdue)
     page = reservations.lingering(tx, after, LOOKED_AT_MOST)
-    goes_on = BEGINNING if did["retired"] == limit else None
+    # what has just expired may stand before the place to go on from, and there may be more of it
+    again = did["retired"] > 0 and (after != BEGINNING or did["retired"] == limit)
+    goes_on = BEGINNING if again else None
     for number, one in enumerate(page, start=1):
         did[_safely(tx, _close, one, epoch, now, did["waiting"] > 0)] += 1
         if number == LOOKED_AT_MOST or did["queued"] + did["late"] + did["void"] == limit:
-            goes_on = (one.reserved_at, one.reservation_id)
+            goes_on = BEGINNING if again else (one.reserved_at, one.reservation_id)
             break
     return Swept(did["queued"], did["retired"], did["late"], did["void"], did["waiting"], did["stuck"], goes_on)
 

@@ -17,7 +17,7 @@ from channels.store.header import APPLICATION_ID
 from channels.store.migrate import load_migrations, migrate
 from channels.store.transactions.admit import Decided
 from channels.store.transactions.boot import sweep, take_ownership
-from channels.store.transactions.closing import LOOKED_AT_MOST, sweep_reservations
+from channels.store.transactions.closing import BEGINNING, LOOKED_AT_MOST, Place, sweep_reservations
 from channels.store.transactions.quarantine import end_answered
 from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.reserve import LimitChange, find_shortage, list_limits, read_standing, set_limits
@@ -485,6 +485,27 @@ class TestSweep:
         swept = ledger.sweep()
         assert (swept.waiting, swept.closed) == (1, 2)
         assert {ledger.reservation(turn_id).state for turn_id in (stopped, expired)} == {"released"}
+
+    def test_one_sweep_ends_and_closes_a_few_and_says_that_there_are_more(self, ledger: Ledger) -> None:
+        for _ in range(5):
+            ack = ledger.end()
+        ledger.store.now = ack.deadline + 1
+        after: Place | None = BEGINNING
+        sweeps: list[tuple[int, int]] = []
+        while after is not None and len(sweeps) < 9:
+            swept = ledger.store.run(sweep_reservations, ledger.store.epoch, ledger.store.now, 2, after)
+            after = swept.after
+            sweeps.append((swept.retired, swept.closed))
+        assert tuple(map(sum, zip(*sweeps, strict=True))) == (5, 5), sweeps
+        assert max(map(max, sweeps)) == 2 and len(sweeps) <= 6
+        assert set(ledger.reservation_states()) == {"released"}
+
+    def test_what_expires_before_the_place_to_go_on_from_is_gone_back_for(self, ledger: Ledger) -> None:
+        ack = ledger.end()
+        ledger.store.now = ack.deadline + 1
+        end = (ledger.store.now, "the last")
+        swept = ledger.store.run(sweep_reservations, ledger.store.epoch, ledger.store.now, after=end)
+        assert (swept.retired, swept.closed, swept.after) == (1, 0, BEGINNING)
 
     def test_it_looks_at_a_bounded_number_and_goes_on_behind_them(self, ledger: Ledger) -> None:
         ledger.pause()
