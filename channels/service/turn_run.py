@@ -12,46 +12,34 @@ from pathlib import Path
 from sqlite3 import OperationalError
 
 from channels.agents.protocol import Agent, Said, TurnRequest
-from channels.cards.conversation import first_words
-from channels.cards.footer import duration
-from channels.cards.markdown import plain
 from channels.cards.reply import reply_cards
 from channels.cards.texts import texts
 from channels.ids import UserId
-from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENDED, TURN_ENTERED, TURN_FENCED, get_logger
+from channels.logs import FOLDER_REFUSED, LOOP_FAILED, TURN_ENTERED, get_logger
 from channels.rules.agent_event import Ended, Outcome, SessionOpened, ToolCalled, ToolStatus, ToolUpdated
 from channels.rules.agent_text import WholeText
 from channels.rules.permission import PermissionAnswer, PermissionQuestion
-from channels.rules.tool_output import is_long
 from channels.rules.turn import HARMLESS, Phase, View, advance, finished, joined_prefix, lacking_right, with_status
 from channels.service.card_book import CardBook
 from channels.service.context import Context
 from channels.service.delivery import Delivery
-from channels.service.durably import commit_surely
 from channels.service.folders import OutsideWorkspace
 from channels.service.live_card import LiveCard
 from channels.service.permissions import Permissions
 from channels.service.preparing import Prepared, Preparing
-from channels.service.stopping import draw
+from channels.service.turn_end import TurnEnd
 from channels.service.turn_gate import TurnGate
-from channels.service.turn_log import Entry, TurnLog
+from channels.service.turn_log import TurnLog
 from channels.service.workspaces import Workspaces
 from channels.store.snapshots import Snapshot
 from channels.store.transactions.run import (
     Entered,
-    Finish,
     Lease,
-    Notice,
     ShutOut,
     enter_turn,
-    finish_if_stopped,
-    finish_turn,
     keep_reference,
     save_progress,
-    uuids_for,
 )
-from channels.store.transactions.settle import Spent
-from channels.store.turns import find_turn
 
 SAVE_EVERY_S = 1.0
 STOP_GRACE_S = 5.0  # an agent that ignores a stop for so long is cancelled …
@@ -84,6 +72,7 @@ class TurnRun:
         self._folder_lacks = False
         self._fetching: asyncio.Task[Prepared] | None = None
         self._log = TurnLog()
+        self._end = TurnEnd(context, delivery, lease, self._log)
         self._early: Outcome | None = None
         self._pump: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
@@ -123,7 +112,7 @@ class TurnRun:
         left queued, because the service stops while it is being prepared)."""
         context, prepared = self._context, await self._prepare(snapshot)
         if prepared is None:
-            await self._end_unentered()
+            await self._end.unentered(self._view, self._prefix, self._prepared.text)
             return
         if prepared.recalled and context.preferences.recalled == "stop":
             await self._finish(finished(self._view, Outcome.STOPPED))
@@ -133,7 +122,7 @@ class TurnRun:
         policy = context.policy.access
         entered = await context.database.run(enter_turn, self._lease, prepared.text, context.now(), files, policy)
         if entered is None:
-            await self._end_unentered()
+            await self._end.unentered(self._view, self._prefix, self._prepared.text)
             return
         if isinstance(entered, ShutOut):
             self._take_prefix(snapshot)
@@ -149,24 +138,11 @@ class TurnRun:
         await self._finish(self._view)
 
     async def end_orphan(self) -> None:
-        """An enter may have committed although its COMMIT was answered with an error: nobody runs such a turn, and
-        nobody ever may again, so it ends as interrupted."""
-        turn = await self._context.database.read(find_turn, self._lease.turn_id)
-        if turn is not None and turn.state == "entered" and turn.start_epoch == self._lease.start_epoch:
-            await self._finish(finished(self._view, Outcome.INTERRUPTED))
+        """For a turn that nobody runs although it may have been entered."""
+        await self._end.orphan(self._view, self._prefix, self._prepared.text)
 
-    async def _end_unentered(self) -> None:
-        """It was not entered: because a stop was asked for, which ends it, or because it is not ours."""
-        context = self._context
-        cards = draw(finished(self._view, Outcome.STOPPED), context.preferences.language)
-        finish = Finish(Outcome.STOPPED.value, (), cards, cards, context.uuids(uuids_for(len(cards))))
-        done = await context.database.run(finish_if_stopped, self._lease, finish, context.now())
-        log.info(TURN_FENCED if done is None else TURN_ENDED, turn_id=self._lease.turn_id, outcome="stopped")
-        if done is not None:
-            self._delivery.kick(done.lanes)
-            context.turn_ended("", done.settlement)
-        else:
-            await self.end_orphan()
+    async def _finish(self, view: View) -> None:
+        await self._end.finish(view, self._prefix, self._prepared.text)
 
     async def _prepare(self, snapshot: Snapshot | None) -> Prepared | None:
         """What the agent is given; None when the turn was ended, or the service stops, meanwhile."""
@@ -341,59 +317,3 @@ class TurnRun:
             return
         if not ours:
             self.end_early(Outcome.STOPPED)
-
-    def _notice(self, view: View) -> Notice | None:
-        """What a long turn says at its end."""
-        context, words = self._context, texts(self._context.preferences.language)
-        after_s = context.preferences.notify_after_s
-        if after_s == 0 or view.duration_ms < after_s * 1000:
-            return None
-        text = words.notify_failed if view.outcome is Outcome.FAILED else words.notify_done
-        what = first_words(plain(self._prepared.text, words.image))
-        said = text.format(what=what, duration=duration(view.duration_ms, words))
-        return Notice(said, context.uuids(1)[0])
-
-    async def _finish(self, view: View) -> None:
-        """End the turn with this view; where that shows a defect of ours, with an error and nothing else."""
-        try:
-            await self._finish_with(view, self._log.close(view, self._prefix))
-        except Exception as error:  # otherwise its card would run, and its session wait, until the next boot
-            log.error(LOOP_FAILED, loop="turn.finish", turn_id=self._lease.turn_id, exc_info=error)
-            words = texts(self._context.preferences.language)
-            bare = View(view.turn_id, agent=view.agent, usage=view.usage, duration_ms=view.duration_ms)
-            view = finished(bare, Outcome.FAILED, words.error_internal)
-            await self._finish_with(view, TurnLog().close(view))
-
-    async def _finish_with(self, view: View, entries: tuple[Entry, ...]) -> None:
-        context, language = self._context, self._context.preferences.language
-        offer = view.outcome is Outcome.INTERRUPTED and context.preferences.replay_interrupted == "ask"
-        cards = draw(view, language, offer=offer)
-        stopped = cards if view.outcome is Outcome.STOPPED else draw(finished(view, Outcome.STOPPED), language)
-        assert view.outcome is not None
-        count = max(len(cards), len(stopped))
-        uuids = context.uuids(uuids_for(count + 8))
-        usage = view.usage
-        spent = Spent(usage.input_tokens, usage.output_tokens, usage.cached_tokens, view.agent, view.model)
-        lost, notice = view.lost_session, self._notice(view)
-        output = (context.uuids(1)[0], context.uuids(1)[0]) if any(map(is_long, view.tools)) else None
-        finish = Finish(view.outcome, entries, cards, stopped, uuids, notice, spent, lost_session=lost, output=output)
-        done = await commit_surely(
-            context, lambda: context.database.run(finish_turn, self._lease, finish, context.now())
-        )
-        if done is None:
-            log.warning(TURN_FENCED, turn_id=self._lease.turn_id)
-            return
-        self._delivery.kick(done.lanes)
-        context.turn_ended(view.agent, done.settlement)
-        context.permissions.ring()
-        log.info(
-            TURN_ENDED,
-            turn_id=self._lease.turn_id,
-            session_id=self._lease.session_id,
-            outcome=done.outcome,
-            duration_ms=view.duration_ms,
-            input_tokens=view.usage.input_tokens,
-            output_tokens=view.usage.output_tokens,
-            characters=len(view.answer),
-            cards=len(cards),
-        )
