@@ -27,7 +27,8 @@ from channels.store.transactions.settlement_control import stop
 from channels.store.transactions.settlement_truth import read_moment
 from channels.store.tx import Tx
 from tests.integration.settling.office import Office, busy
-from tests.store.ledger.conftest import TEMPLATE, Ledger
+from tests.store.fresh import fresh_file
+from tests.store.ledger.conftest import Ledger
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import deliver_all, finish_of, turn_of
 
@@ -167,7 +168,7 @@ class History:
 
 @pytest.mark.parametrize("seed", range(HISTORIES))
 async def test_everything_comes_to_rest(tmp_path: Path, seed: int) -> None:
-    with closing(Store(TEMPLATE.copy(tmp_path / "channels.db"))) as store:
+    with closing(Store(fresh_file(tmp_path / "channels.db"))) as store:
         store.connection.execute("PRAGMA synchronous = OFF")
         history = History(store, seed)
         await history.go()
