@@ -16,6 +16,7 @@ from channels.store.transactions.settlement_control import stop
 from channels.store.transactions.settlement_truth import read_moment
 from tests.integration.settling.office import Office
 from tests.store.ledger.conftest import WRONG_EVIDENCE, Ledger
+from tests.store.ledger.test_contract_2_storage import unguarded
 
 FOR_EVER = 1_000
 
@@ -352,6 +353,7 @@ class TestArchiveTruth:
         assert office.state_of(others.key) == "settled"
         (stopped,) = ledger.status().stops
         assert stopped.session_hash == session_hash(session_id)
+        assert stopped.reason == ("session deleted" if delete else "session archived")
 
     async def test_killed_between_archive_and_stop(self, office: Office, ledger: Ledger) -> None:
         """The next process finds it by the truth; nobody had to remember."""
@@ -408,6 +410,21 @@ class TestArchiveTruth:
         ledger.store.connection.execute("UPDATE turns SET session_id = ? WHERE state = 'ended'", (other,))
         await office.work()
         assert office.state_of(acked.key) == "pending"
+
+    async def test_another_turn_than_the_one_that_was_frozen_is_unknown(self, office: Office, ledger: Ledger) -> None:
+        """Even one of the same session: the receipt has to lead to its own turn."""
+        turn_id = ledger.start("alice")
+        acked = ledger.finish(turn_id).settlement
+        assert isinstance(acked, Acked)
+        ledger.deliver()
+        other = ledger.ask("alice", thread=f"omt_{turn_id}").turn_id
+        assert other is not None and ledger.session_of(other) == ledger.session_of(turn_id)
+        ledger.store.connection.execute("PRAGMA foreign_keys = OFF")
+        unguarded(ledger, f"DELETE FROM reservations WHERE turn_id = '{other}'")
+        unguarded(ledger, f"UPDATE reservations SET turn_id = '{other}' WHERE turn_id = '{turn_id}'")
+        await office.work()
+        assert office.state_of(acked.key) == "pending"
+        assert ledger.status().pending[0].last_error == "its session is unknown"
 
 
 class TestPause:
