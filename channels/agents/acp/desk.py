@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from channels.agents.acp.choices import Choice, read_choice
 from channels.agents.acp.diffs import unified
 from channels.agents.acp.feed import TurnFeed
-from channels.agents.acp.files import FileRefused, inside, read_if_there, read_text, write_text
+from channels.agents.acp.files import FileRefused, inside, place_of, read_if_there, read_text, write_text
 from channels.agents.acp.guardian import Guardian
 from channels.agents.acp.host import HeldSession, Host
 from channels.agents.acp.peer import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Refuse, Reply, Respond
@@ -39,9 +39,10 @@ class TurnDesk:
     def __init__(self, turn: TurnRequest, host: Host, session: HeldSession, guardian: Guardian) -> None:
         self._loop = asyncio.get_running_loop()
         self._host, self._session, self._folder = host, session, turn.folder
+        self._place = None if turn.folder is None else place_of(turn.folder)
         self.feed = TurnFeed(host.preset.max_answer_characters)
         self.book = ToolBook("" if turn.folder is None else str(turn.folder))
-        self.permissions = Permissions(turn, session, self.book, self._emit, self._loop.time)
+        self.permissions = Permissions(turn, session, self.book, self._emit, self._loop.time, self._place)
         self.reply: Reply | None = None
         self.context: UsageReported | None = None
         self.begun = False
@@ -168,20 +169,21 @@ class TurnDesk:
 
     async def _read(self, params: Mapping[str, Any]) -> dict[str, Any]:
         request = schema.ReadTextFileRequest.model_validate(params)
-        text = await asyncio.to_thread(read_text, self._own_folder(), request.path, request.line, request.limit)
+        folder, place = self._own_folder(), self._place
+        text = await asyncio.to_thread(read_text, folder, request.path, request.line, request.limit, place=place)
         return {"content": text}
 
     async def _write(self, params: Mapping[str, Any]) -> dict[str, Any]:
         request = schema.WriteTextFileRequest.model_validate(params)
         folder, path = self._own_folder(), request.path
         inside(folder, path)
-        old = await asyncio.to_thread(read_if_there, folder, path)
+        old = await asyncio.to_thread(read_if_there, folder, path, place=self._place)
         diff = await asyncio.to_thread(unified, self.book.short(path), old, request.content)
         if not await self.permissions.may_write(path, diff):
             raise FileRefused(f"writing {path} was not allowed")
         done = False
         try:
-            await asyncio.to_thread(write_text, folder, path, request.content)
+            await asyncio.to_thread(write_text, folder, path, request.content, place=self._place)
             done = True
         finally:
             self.permissions.finished_own(path, done=done)

@@ -2,8 +2,8 @@
 
 An agent may make links as it likes, also while we look. So a path is resolved first, links included; what comes out
 must lie in the folder; and then every step down from the folder is taken without following a link, so that one that is
-put there in between is refused. Only plain files are opened. A file is replaced as a whole: a hard link to something
-outside is cut, not followed.
+put there in between is refused. So is a folder that is not the one of the turn's beginning (`Place`). Only plain files
+are opened. A file is replaced as a whole: a hard link to something outside is cut, not followed.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+Place = tuple[int, int]  # which folder it is, whatever is its name: device and number
 _numbers = itertools.count(1)  # several may write one file at the same time
 
 
@@ -29,9 +30,20 @@ class FileRefused(Exception):
     """The reason, in words for the agent."""
 
 
-def read_text(folder: Path, path: str, line: int | None = None, limit: int | None = None) -> str:
+def place_of(folder: Path) -> Place | None:
+    """None: there is no such folder."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def read_text(
+    folder: Path, path: str, line: int | None = None, limit: int | None = None, *, place: Place | None = None
+) -> str:
     """The text of a file in `folder`, or `limit` lines of it from `line` (1 is the first) on. Raises FileRefused."""
-    text = _read(folder, path)
+    text = _read(folder, path, place)
     if line is None and limit is None:
         return text
     lines = text.splitlines(keepends=True)
@@ -39,20 +51,20 @@ def read_text(folder: Path, path: str, line: int | None = None, limit: int | Non
     return "".join(lines[start : None if limit is None else start + max(limit, 0)])
 
 
-def read_if_there(folder: Path, path: str) -> str | None:
+def read_if_there(folder: Path, path: str, *, place: Place | None = None) -> str | None:
     """The text before a change; None where there is no such file. Raises FileRefused."""
     try:
-        return _read(folder, path)
+        return _read(folder, path, place)
     except FileNotFoundRefused:
         return None
 
 
-def write_text(folder: Path, path: str, content: str) -> None:
+def write_text(folder: Path, path: str, content: str, *, place: Place | None = None) -> None:
     """Write a file in `folder`, making it and its folders if need be. Raises FileRefused."""
     data = content.encode("utf-8", "replace")
     if len(data) > WRITE_LIMIT_BYTES:
         raise FileRefused(f"more than {WRITE_LIMIT_BYTES} bytes are not written at once")
-    with _refusals(path), _opened_parent(folder, path, make=True) as (parent, name):
+    with _refusals(path), _opened_parent(folder, path, place, make=True) as (parent, name):
         mode = _mode_of(parent, name)
         temporary = f".{name[:60]}.{os.getpid()}.{next(_numbers)}.part"  # 60 signs are at most 240 bytes
         with contextlib.suppress(FileNotFoundError):
@@ -88,10 +100,10 @@ class FileNotFoundRefused(FileRefused):
     """There is no such file."""
 
 
-def _read(folder: Path, path: str) -> str:
+def _read(folder: Path, path: str, place: Place | None) -> str:
     with (
         _refusals(path),
-        _opened_parent(folder, path, make=False) as (parent, name),
+        _opened_parent(folder, path, place, make=False) as (parent, name),
         os.fdopen(os.open(name, _READ, dir_fd=parent), "rb") as file,
     ):
         found = os.fstat(file.fileno())
@@ -107,7 +119,7 @@ def _read(folder: Path, path: str) -> str:
 
 
 @contextmanager
-def _opened_parent(folder: Path, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
+def _opened_parent(folder: Path, path: str, place: Place | None, *, make: bool) -> Iterator[tuple[int, str]]:
     """The folder of the file, opened step by step, and the file's name in it."""
     home, real = folder.resolve(), inside(folder, path)
     *steps, name = real.relative_to(home).parts or ("",)
@@ -115,6 +127,8 @@ def _opened_parent(folder: Path, path: str, *, make: bool) -> Iterator[tuple[int
         raise FileRefused("this is the session's folder itself")
     current = os.open(home, _FOLDER)
     try:
+        if place is not None and place != _place_at(current):
+            raise FileRefused("the session's folder is not the one that it was")
         for step in steps:
             if make:
                 with contextlib.suppress(FileExistsError):
@@ -125,6 +139,11 @@ def _opened_parent(folder: Path, path: str, *, make: bool) -> Iterator[tuple[int
         yield current, name
     finally:
         os.close(current)
+
+
+def _place_at(opened: int) -> Place:
+    found = os.fstat(opened)
+    return found.st_dev, found.st_ino
 
 
 def _mode_of(parent: int, name: str) -> int | None:

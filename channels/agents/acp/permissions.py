@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from acp import schema
 
-from channels.agents.acp.files import FileRefused, inside, read_if_there
+from channels.agents.acp.files import FileRefused, Place, inside, read_if_there
 from channels.agents.acp.host import HeldSession
 from channels.agents.acp.tool_book import OURS, ToolBook, ToolState
 from channels.agents.protocol import Gate, PermissionAnswer, PermissionOption, PermissionQuestion, TurnRequest
@@ -33,9 +33,10 @@ class Permissions:
         book: ToolBook,
         emit: Callable[[Iterable[AgentEvent]], None],
         now: Callable[[], float],
+        place: Place | None = None,
     ) -> None:
         self._gate: Gate | None = turn.gate
-        self._folder = turn.folder
+        self._folder, self._place = turn.folder, place
         self._session, self._book, self._emit, self._now = session, book, emit, now
         self._allowed: dict[str, PermissionQuestion] = {}
         self._own = 0
@@ -118,7 +119,7 @@ class Permissions:
         for path in unsaid[:MOST_OLD_TEXTS]:
             assert folder is not None
             with contextlib.suppress(FileRefused, OSError):
-                old = await asyncio.to_thread(read_if_there, folder, path)
+                old = await asyncio.to_thread(read_if_there, folder, path, place=self._place)
                 if old is not None:
                     texts[path] = old
         self._emit(self._book.put_old_texts(tool_id, texts, self._now()))

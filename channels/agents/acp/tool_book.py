@@ -19,6 +19,7 @@ OURS: Final = "channels-"  # how the ids of calls begin that the agent has not a
 MOST_TOOLS: Final = 500
 TITLE_CHARACTERS: Final = 300
 RUNNING_CHARACTERS: Final = 2_000
+TEXTS_OF_TURN: Final = 8_000_000  # characters of output of all calls together, and of the texts of their changes
 RUNNING_EVERY_S: Final = 1.0
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute", "think", "fetch"})
 OVER: Final = frozenset({ToolStatus.DONE, ToolStatus.FAILED, ToolStatus.DENIED})
@@ -33,7 +34,8 @@ _STATUSES: Final = {
 @dataclass(frozen=True, slots=True)
 class ToolState:
     """What is known of one call. `terminals` are the ids of terminals of ours that it shows; `edits` its changes as
-    (path, old text, new text); `told`: the agent has named a status of it at least once."""
+    (path, old text, new text), while somebody may be asked about them; `told`: the agent has named a status of it at
+    least once."""
 
     called: ToolCalled
     status: ToolStatus = ToolStatus.PENDING
@@ -55,6 +57,7 @@ class ToolBook:
     def __init__(self, folder: str = "") -> None:
         self._folder = folder.rstrip("/") + "/" if folder.strip("/") else ""
         self._tools: dict[str, ToolState] = {}
+        self._output = self._edits = 0  # characters that are kept
 
     def find(self, tool_id: str) -> ToolState | None:
         return self._tools.get(tool_id)
@@ -162,9 +165,22 @@ class ToolBook:
             return text
         return text.replace(self._folder, "").replace(self._folder[1:], "")
 
+    def _bounded(self, state: ToolState, old: ToolState | None) -> ToolState:
+        """With no more text than there is room for: then the end of the output, and of a change only how it reads."""
+        (output, edits), (output_before, edits_before) = _characters(state), _characters(old)
+        if self._output - output_before + output > TEXTS_OF_TURN:
+            state = replace(state, output=state.output[-RUNNING_CHARACTERS:])
+        if not state.is_open or self._edits - edits_before + edits > TEXTS_OF_TURN:
+            state = replace(state, edits=())
+        output, edits = _characters(state)
+        self._output += output - output_before
+        self._edits += edits - edits_before
+        return state
+
     def _set(self, state: ToolState, now: float, *, changed: bool) -> list[AgentEvent]:
         """Keep `state`; the update to show, unless only a running tool's output grew, moments after the last one."""
         old = self._tools.get(state.called.tool_id)
+        state = self._bounded(state, old)
         tool_id, called = state.called.tool_id, state.called
         moved = old is None or old.status is not state.status
         if not moved and not changed:
@@ -176,6 +192,13 @@ class ToolBook:
         self._tools[tool_id] = replace(state, shown_at=now)
         output = state.output if not state.is_open else state.output[-RUNNING_CHARACTERS:]
         return [ToolUpdated(tool_id, state.status, output, called.diff)]
+
+
+def _characters(state: ToolState | None) -> tuple[int, int]:
+    """Of its output, and of the texts of its changes."""
+    if state is None:
+        return 0, 0
+    return len(state.output), sum(len(old or "") + len(new) for _, old, new in state.edits)
 
 
 def _status_after(old: ToolStatus, new: ToolStatus) -> ToolStatus:

@@ -351,6 +351,15 @@ def read(session: Session, text: str) -> None:
         session.say(json.dumps(answer.get("result") or answer.get("error")) + "\n")
 
 
+def swaps(session: Session, text: str) -> None:
+    """Put a link to the folder above in the place of the session's folder, then read and write through it."""
+    folder = Path(session.folder)
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to(folder.parent)
+    read(session, "secret.txt read")
+    write(session, text)
+
+
 def terminal(session: Session, text: str) -> None:
     params = {"sessionId": session.name, "command": "printf", "args": ["one\\ntwo"], "cwd": session.folder}
     made = WIRE.ask("terminal/create", params)

@@ -397,6 +397,14 @@ class TestFiles:
         assert len(said) == 6
         assert all("outside" in json.loads(line)["message"] for line in said[1:])
 
+    async def test_a_folder_that_was_replaced_is_not_the_sessions(self, bench: Bench) -> None:
+        """Not even by a link that stands where the folder stood when the turn began."""
+        (bench.home / "secret.txt").write_text("secret")
+        said = words(await bench.ask(bench.agent(), "swaps", gate=Person(YES, YES)))
+        assert "secret" not in said.replace("secret.txt", "")
+        assert said.endswith("wrote False")
+        assert not (bench.home / "made.txt").exists()
+
 
 class TestTerminal:
     async def test_it_is_not_offered_unless_configured(self, bench: Bench) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.agents.acp.tool_book import MOST_TOOLS, RUNNING_CHARACTERS, ToolBook
+from channels.agents.acp.tool_book import MOST_TOOLS, RUNNING_CHARACTERS, TEXTS_OF_TURN, ToolBook
 from channels.agents.acp.tool_texts import OUTPUT_CHARACTERS, arguments_text, clean
 from channels.agents.acp.updates import read_context, read_update, read_usage
 from channels.rules.agent_event import (
@@ -123,6 +123,25 @@ class TestTools:
         assert isinstance(update[-1], ToolUpdated)
         assert len(update[-1].output) == OUTPUT_CHARACTERS
         assert talk.hear("tool_call_update", toolCallId="t999", status="completed") == []
+
+    def test_all_calls_of_a_turn_together_are_bounded(self) -> None:
+        """Output and the texts of changes: a turn may last half an hour, and several run at once."""
+        talk, said = Talk(), 0
+        for number in range(100):
+            written = {"type": "diff", "path": f"/work/{number}", "oldText": None, "newText": f"{number}" * 400_000}
+            talk.hear("tool_call", toolCallId=f"t{number}", title="Write", kind="edit", content=[written])
+        tools = talk.book.open_tools()
+        assert sum(len(new) for tool in tools for _, _, new in tool.edits) <= TEXTS_OF_TURN
+        assert len([tool for tool in tools if tool.edits]) >= 8
+        for number in range(100):
+            block = text_block("x" * OUTPUT_CHARACTERS)
+            *_, last = talk.hear("tool_call_update", toolCallId=f"t{number}", status="completed", content=[block])
+            assert isinstance(last, ToolUpdated)
+            assert len(last.output) in (OUTPUT_CHARACTERS, RUNNING_CHARACTERS)
+            said += len(last.output)
+        assert said <= TEXTS_OF_TURN + 100 * RUNNING_CHARACTERS
+        known = [talk.book.find(f"t{number}") for number in range(100)]
+        assert not any(tool.edits for tool in known if tool is not None), "nobody asks about them any more"
 
     def test_a_refused_call_that_fails_stays_refused_and_one_that_ran_all_the_same_says_so(self) -> None:
         talk = Talk()
