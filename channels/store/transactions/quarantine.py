@@ -20,6 +20,7 @@ from channels.store import (
     quarantine,
     sent_cards,
     sessions,
+    settlement_control,
     snapshots,
     turns,
 )
@@ -33,6 +34,7 @@ from channels.store.tx import Tx
 
 EPOCH_LEAP = 1_000  # boots that may have come after the backup, where no anchor tells
 SEQUENCE_LEAP = 2**20
+GENERATION_LEAP = 2**20  # changes of control that may have come after the backup
 ANSWERED = "answered_before_restore"
 RESTORED_BY = "restore"
 
@@ -56,13 +58,14 @@ def read_suspicion(tx: Tx, beside: Beside) -> str | None:
 
 
 def take_restored(tx: Tx, db_uuid: str, version: str, why: str, anchor_epoch: int, wall_ms: int, now: int) -> Ownership:
-    """The boot commit of a file that was put back: nobody's epoch or sequence number is used again, no turn goes on by
-    itself, and nothing that waits is said or decided before history was asked."""
+    """The boot commit of a file that was put back: no epoch, sequence number or settlement generation is used again, no
+    turn goes on by itself, and nothing that waits is said or decided before history was asked."""
     above = max(anchor_epoch, owners.current_epoch(tx)) + EPOCH_LEAP
     ownership = take_ownership(tx, db_uuid, version, now, replay_pending=False, above=above)
     quarantine.enter(tx, why, wall_ms, now)
     snapshots.leap_sequences(tx, SEQUENCE_LEAP)
     sent_cards.leap_sequences(tx, SEQUENCE_LEAP)
+    settlement_control.leap_generation(tx, GENERATION_LEAP, now)
     outbox.doubt_pending(tx, now)
     inbox.hold_open(tx)
     return ownership

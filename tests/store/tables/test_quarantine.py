@@ -7,7 +7,9 @@ import pytest
 from channels.ids import EventId, MessageId, TurnId
 from channels.rules.delivery import SendAnew
 from channels.rules.message import Message
+from channels.rules.settlement import Caller
 from channels.store import events, inbox, missed_batches, outbox, owners, quarantine, snapshots
+from channels.store.settlement_control import read_control
 from channels.store.transactions.accept import Accepted, accept_message
 from channels.store.transactions.deliver import Spare, begin_next, record_failure
 from channels.store.transactions.missed import Sorting, accept_missed
@@ -22,6 +24,7 @@ from channels.store.transactions.quarantine import (
     take_restored,
     unsure_turns,
 )
+from channels.store.transactions.settlement_control import Controlled, pause, resume
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import POLICY, accept, admit, begin, deliver_all, enter, finish, message, turn_of, uuids
 
@@ -51,6 +54,17 @@ def state_of(store: Store, one: Message) -> tuple[str, str | None]:
 
 
 class TestBoot:
+    def test_no_settlement_generation_comes_up_again(self, store: Store) -> None:
+        """A permit from after the backup counts for nothing; the user's pause is as the backup has it, and holds."""
+        restore(store)
+        first = store.run(read_control)
+        assert first is not None and first.generation > 1_000_000 and not first.user_paused
+        store.run(pause, Caller(None, store.epoch), store.now)
+        restore(store)
+        second = store.run(read_control)
+        assert second is not None and second.generation > first.generation + 1_000_000 and second.user_paused
+        assert isinstance(store.run(resume, Caller(None, store.epoch), store.now), Controlled)
+
     def test_epochs_leap_over_the_anchor_and_over_boots_that_nobody_knows_of(self, store: Store) -> None:
         restore(store)
         assert store.epoch > 1000
