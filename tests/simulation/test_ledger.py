@@ -44,7 +44,7 @@ from channels.store.transactions.settlement import Acked, Settled, apply, status
 from channels.store.transactions.settlement_control import Controlled, pause, resume, stop
 from channels.store.transactions.settlement_facts import Refused
 from channels.store.tx import Tx
-from tests.simulation.ledger_model import ATTEMPTS, PENDING, STOPS, Model, Turn
+from tests.simulation.ledger_model import ATTEMPTS, DAY, PENDING, STOPS, Model, Turn
 from tests.store.fresh import fresh_file
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import lease_of, turn_of
@@ -475,6 +475,11 @@ class Machine(RuleBasedStateMachine):
         }
         shown = {user: self.store.run(read_used, UserId(user), 0) for user in used}
         assert {user: (one.turns, one.tokens) for user, one in shown.items()} == used
+        today = self.store.now - self.store.now % DAY
+        since = {user: self.store.run(read_used, UserId(user), today).tokens for user in used}
+        assert since == {
+            user: sum(turn.spent for turn in ended if turn.user == user and turn.reserved_at >= today) for user in used
+        }
         books = self.store.run(read_books, 0, "user")
         assert (books.all.turns, books.all.tokens) == tuple(map(sum, zip(*used.values(), strict=True)))
         booked = {user: (one.turns, one.tokens) for user, one in books.by["user"].items()}
