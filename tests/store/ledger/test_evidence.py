@@ -12,6 +12,7 @@ from channels.ids import OwnerEpoch, StartEpoch, TurnId
 from channels.rules.settlement import Caller, Code, EvidenceRef
 from channels.store import evidence, reservations, turns
 from channels.store.evidence import Said, executor_of
+from channels.store.transactions.books import read_books
 from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.run import Lease, finish_turn
 from channels.store.transactions.settle import Spent
@@ -184,3 +185,34 @@ def test_a_lease_that_was_never_right_leaves_its_word_only(ledger: Ledger) -> No
     assert ledger.store.run(finish_turn, stranger, finish_of(), ledger.store.now) is None
     assert ledger.store.rows("SELECT start_epoch FROM evidence") == [(7,)]
     assert turn_of(ledger.store, turn_id).state == "entered"
+
+
+def test_what_was_used_stands_per_person_session_agent_and_model(ledger: Ledger) -> None:
+    """Also of a turn that failed and of one that was stopped; and the parts make the whole."""
+    said = (
+        ("alice", "demo", "small", "completed", Spent(100, 10, 5, "demo", "small")),
+        ("alice", "demo", "large", "failed", Spent(200, 20, 0, "demo", "large")),
+        ("bob", "acp", "small", "stopped", Spent(300, 30, 0, "acp", "small")),
+    )
+    sessions = []
+    for user, _, _, outcome, spent in said:
+        turn_id = ledger.start(user)
+        sessions.append(ledger.session_of(turn_id))
+        finish = replace(finish_of(outcome), spent=spent)
+        done = ledger.store.run(finish_turn, lease_of(ledger.store, turn_id), finish, ledger.store.now)
+        assert done is not None and isinstance(done.settlement, Acked)
+        ledger.settle(done.settlement)
+        ledger.store.now += 1
+    columns = "user_id, session_id, agent, model, outcome, input_tokens, output_tokens, cached_tokens"
+    assert ledger.store.rows(f"SELECT {columns} FROM usage ORDER BY queued_at") == [
+        (user, session_id, agent, model, outcome, *spent.tokens)
+        for (user, agent, model, outcome, spent), session_id in zip(said, sessions, strict=True)
+    ]
+    books = ledger.store.run(read_books, 0, "user", "agent", "model")
+    tokens = {by: {name: used.tokens for name, used in parts.items()} for by, parts in books.by.items()}
+    assert tokens == {
+        "user": {"alice": 330, "bob": 330},
+        "agent": {"demo": 330, "acp": 330},
+        "model": {"small": 440, "large": 220},
+    }
+    assert (books.all.turns, books.all.sessions, books.all.tokens, books.all.cached_tokens) == (3, 3, 660, 5)
