@@ -190,6 +190,44 @@ BROKEN: dict[str, str] = {
                'settled', '', '', 0, 1, 1, 1 FROM more""",
 }
 
+MANY = "WITH RECURSIVE more (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM more WHERE n < 65)"
+NTH = "substr(hex(zeroblob(32)) || n, -64)"
+# The other ways in which the ledger's can be broken: each clause of a question alone.
+BROKEN_OTHERWISE: tuple[tuple[str, str], ...] = (
+    ("S4_windows_balance", "UPDATE quotas SET tokens_limit = 5, tokens_free = 5 WHERE user_id = 'alice'"),
+    ("S4_windows_balance", "UPDATE quotas SET tokens_limit = 5 WHERE user_id = 'alice'"),
+    ("S4_windows_balance", "UPDATE quotas SET turns_free = 5 WHERE user_id = 'alice'"),
+    ("S4_windows_balance", "UPDATE quotas SET turns_held = -1 WHERE user_id = 'alice'"),
+    ("S4_held_is_reserved", "UPDATE quotas SET turns_held = 0 WHERE user_id = 'dave' AND period = 'month'"),
+    ("S4_used_was_released", "UPDATE quotas SET turns_used = 2 WHERE user_id = 'alice' AND period = 'day'"),
+    ("S4_used_was_released", "UPDATE quotas SET tokens_used = 8999 WHERE user_id = 'alice' AND period = 'day'"),
+    ("S4_reserved_is_held", "DELETE FROM quotas WHERE user_id = 'dave' AND period = 'month'"),
+    ("S5_released_once", "UPDATE reservations SET state = 'held' WHERE state = 'released'"),
+    ("S5_receipt_has_its_release", "UPDATE outbox SET state = 'pending' WHERE kind = 'receipt'"),
+    ("S5_release_has_its_usage", "DELETE FROM usage"),
+    ("S5_release_has_its_usage", "UPDATE usage SET late = 1"),
+    ("S5_release_has_its_usage", "UPDATE usage SET turns = 0"),
+    ("S5_release_has_its_usage", "UPDATE usage SET day_overrun = 1"),
+    ("S5_release_has_its_usage", "UPDATE usage SET month_overrun = 1"),
+    ("S6_own_evidence_only", f"UPDATE turns SET owner_epoch = 9 WHERE turn_id = {OLD_ID}"),
+    ("S6_own_evidence_only", "UPDATE evidence SET kind = 'stale'"),
+    (
+        "S7_a_stopped_session_never_settles",
+        "INSERT INTO settlement_stops SELECT session_hash, 1, 'test', 99, 1 FROM settlement_pending",
+    ),
+    ("S8_deadlines_stay", "UPDATE settlement_pending SET queued_at = queued_at - 1"),
+    ("S8_deadlines_stay", "UPDATE settlement_pending SET attempts = 5"),
+    ("S8_settled_in_time", "UPDATE reservations SET queued_at = NULL WHERE state = 'released'"),
+    ("S8_settled_in_time", "UPDATE releases SET released_at = released_at + 300001"),
+    ("S8_queued_as_it_says", "UPDATE reservations SET settlement = 'none' WHERE settlement = 'pending'"),
+    ("settlement_bounds", f"{MANY} INSERT INTO settlement_stops SELECT {NTH}, 1, '', 1, 1 FROM more"),
+    (
+        "settlement_bounds",
+        f"{MANY} INSERT INTO settlement_pending SELECT {NTH}, 1, {NTH}, '', {NTH}, 'r' || n, '', 1, 1, 0, 1, ''"
+        " FROM more",
+    ),
+)
+
 
 def test_a_file_in_the_middle_of_its_life_holds_all_of_them(lived: Store) -> None:
     assert findings(lived) == Findings((), ())
@@ -206,6 +244,12 @@ def test_each_is_noticed_when_it_is_broken(lived: Store, name: str) -> None:
     found = findings(lived).violations
     assert name in {one.name for one in found}, found
     assert all(one.subject and one.text for one in found)
+
+
+@pytest.mark.parametrize(("name", "statement"), BROKEN_OTHERWISE)
+def test_each_clause_of_the_ledgers_is_noticed(lived: Store, name: str, statement: str) -> None:
+    spoil(lived, statement)
+    assert name in {one.name for one in findings(lived).violations}
 
 
 def make_gap(tx: Tx, now: int) -> None:
