@@ -6,6 +6,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
 
+from channels.ids import OwnerEpoch
 from channels.store import owners
 from channels.store.batch import Batch, Done, Failed
 from channels.store.domain_file import open_domain_file
@@ -20,12 +21,13 @@ T = TypeVar("T")
 class Store:
     """`run(fn, …)` commits, or raises what `fn` raised; `now` only moves when a test says so."""
 
-    def __init__(self, path: Path, now: int = 1_000_000) -> None:
+    def __init__(self, path: Path, now: int = 1_000_000, epoch: OwnerEpoch | None = None) -> None:
+        """`epoch`: go on as the boot that has owned the file since then."""
         self._file = open_domain_file(path, now_ms=0)
         self.connection, self.path, self.version = self._file.connection, self._file.path, self._file.version
         self._batch = Batch(self.connection, before_commit=owners.count_commit)
         self.now = now
-        self.epoch = self.run(take_ownership, "uuid", "test", self.now).epoch
+        self.epoch = epoch if epoch is not None else self.run(take_ownership, "uuid", "test", self.now).epoch
 
     def run(self, fn: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         (outcome,) = self._batch.run([lambda tx: fn(tx, *args, **kwargs)])

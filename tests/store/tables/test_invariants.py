@@ -1,8 +1,14 @@
 """Each invariant is broken once by hand, with the schema's own guards taken away, and must be named."""
 
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
-from channels.ids import EventId, OpenId, UserId
+from channels.ids import EventId, OpenId, OwnerEpoch, UserId
 from channels.rules.access import Actor
 from channels.rules.invariants import Findings
 from channels.store.access_requests import open_requests
@@ -15,6 +21,7 @@ from channels.store.transactions.quarantine import take_restored
 from channels.store.transactions.settlement import Settled
 from channels.store.transactions.web import change_settings, make_link, use_link
 from channels.store.tx import Tx
+from tests.store.fresh import fresh_file
 from tests.store.tables.conftest import Store
 from tests.store.tables.drive import (
     ACCESS,
@@ -40,8 +47,23 @@ DONE, RUNNING, CLOSING, QUEUED = message(1), message(2, user="bob"), message(3, 
 
 
 @pytest.fixture
-def lived(store: Store) -> Store:
+def lived(tmp_path: Path) -> Iterator[Store]:
     """A file in the middle of its life: one turn through, one running, one closing, one queued, one message asked."""
+    path = tmp_path / "channels.db"
+    path.write_bytes(lived_content())
+    with closing(Store(path, epoch=OwnerEpoch(1))) as store:
+        yield store
+
+
+@cache
+def lived_content() -> bytes:
+    with TemporaryDirectory() as folder:
+        with closing(Store(fresh_file(Path(folder) / "channels.db"))) as store:
+            live(store)
+        return store.path.read_bytes()
+
+
+def live(store: Store) -> None:
     turn_id = admit(store, DONE)
     enter(store, turn_id)
     assert isinstance(settle(store, spend(store, turn_id, 9_000)), Settled)
@@ -70,7 +92,6 @@ def lived(store: Store) -> Store:
     store.run(make_code, AT_PAGE, "c" * 64, ACCESS, store.now)
     store.run(claim_admin, Actor(UserId("ivan"), OpenId("ou_ivan"), "chat"), "c" * 64, ACCESS, store.now)
     store.run(accept_missed, message(6, user="frank"), "{}", sorting, store.epoch, store.now)
-    return store
 
 
 def draw_all(store: Store) -> None:
@@ -87,9 +108,11 @@ def findings(store: Store, now: int | None = None) -> Findings:
 
 def spoil(store: Store, *statements: str) -> None:
     """Change rows as nothing in the product could: no triggers, no checks, no unique indexes, no references."""
+    store.connection.execute("BEGIN")
     for kind, name in store.rows("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'index')"):
         if not name.startswith("sqlite_autoindex"):
             store.connection.execute(f"DROP {kind} {name}")
+    store.connection.execute("COMMIT")
     store.connection.execute("PRAGMA foreign_keys = OFF")
     store.connection.execute("PRAGMA ignore_check_constraints = ON")
     for statement in statements:

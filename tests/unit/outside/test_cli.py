@@ -9,22 +9,31 @@ import pytest
 
 from channels.agents.demo_words import DEMO_WORDS
 from channels.cli.asking import outline
+from tests.unit.outside.forked import run_forked
 
 ROOT = Path(__file__).resolve().parents[3]
 LEAST = '[feishu]\napp_id = "cli_x"\napp_secret = "env:APP_SECRET"\n'
 
 
-def channels(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def environment(environ: dict[str, str]) -> dict[str, str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("CHANNELS_")}
+    return clean | {"COLUMNS": "120"} | environ
+
+
+def channels(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "channels", *arguments],
         cwd=ROOT,
-        env=clean | {"COLUMNS": "120"} | environ,
+        env=environment(environ),
         capture_output=True,
         text=True,
         timeout=30,
         check=False,
     )
+
+
+def forked(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return run_forked(ROOT, arguments, environment(environ))
 
 
 @pytest.fixture
@@ -76,14 +85,14 @@ class TestCheckConfig:
         assert "settings are fine" in done.stdout
 
     def test_it_shows_every_setting_and_no_secret(self, config: Path) -> None:
-        done = channels("check-config", "--show", APP_SECRET="hunter2-hunter2", CHANNELS_CONFIG=str(config))
+        done = forked("check-config", "--show", APP_SECRET="hunter2-hunter2", CHANNELS_CONFIG=str(config))
         assert 'feishu.app_secret = "env:APP_SECRET"' in done.stdout
         assert "turns.max_running = 8" in done.stdout
         assert 'agents.demo.kind = "demo"' in done.stdout
         assert "hunter2" not in done.stdout + done.stderr
 
     def test_it_changes_nothing(self, config: Path) -> None:
-        channels("check-config", "--config", str(config), APP_SECRET="hunter2-hunter2")
+        forked("check-config", "--config", str(config), APP_SECRET="hunter2-hunter2")
         assert list(config.parent.iterdir()) == [config]
 
     @pytest.mark.parametrize(
@@ -99,7 +108,7 @@ class TestCheckConfig:
     def test_a_fault_is_one_line_and_two(self, config: Path, text: str, environ: dict[str, str], words: str) -> None:
         config.write_text(text)
         for command in ("check-config", "run"):
-            done = channels(command, "--config", str(config), **environ)
+            done = forked(command, "--config", str(config), **environ)
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr.startswith("channels: configuration: ")
             assert words in done.stderr
@@ -109,7 +118,7 @@ class TestCheckConfig:
     def test_a_program_that_is_not_there_is_named(self, config: Path, used: str, code: int) -> None:
         acp = '[agents.coder]\nkind = "acp"\ncommand = ["opencode-of-nobody", "acp"]\n'
         config.write_text(f'{LEAST}[turns]\nagent = "{used}"\n[agents.demo]\nkind = "demo"\n{acp}')
-        done = channels("check-config", "--config", str(config), APP_SECRET="y")
+        done = forked("check-config", "--config", str(config), APP_SECRET="y")
         assert done.returncode == code
         said = done.stderr if code else done.stdout
         assert "agents.coder.command: there is no program opencode-of-nobody; install it" in said
@@ -117,28 +126,28 @@ class TestCheckConfig:
     def test_what_agents_find_in_their_environment_is_not_shown(self, config: Path) -> None:
         acp = '[agents.coder]\nkind = "acp"\ncommand = ["true"]\n'
         config.write_text(f'{LEAST}{acp}env = {{ A_KEY = "hunter3-hunter3", B_KEY = "env:APP_SECRET" }}\n')
-        done = channels("check-config", "--show", "--config", str(config), APP_SECRET="hunter2-hunter2")
+        done = forked("check-config", "--show", "--config", str(config), APP_SECRET="hunter2-hunter2")
         assert 'agents.coder.env = {"A_KEY": "***", "B_KEY": "env:APP_SECRET"}' in done.stdout
         assert "hunter" not in done.stdout + done.stderr
 
     def test_a_reference_in_an_environment_is_looked_for(self, config: Path) -> None:
         acp = '[agents.coder]\nkind = "acp"\ncommand = ["true"]\nenv = { A_KEY = "env:NOT_THERE" }\n'
         config.write_text(LEAST + acp)
-        done = channels("check-config", "--config", str(config), APP_SECRET="y")
+        done = forked("check-config", "--config", str(config), APP_SECRET="y")
         assert "agents.coder.env.A_KEY: refers to" in done.stderr
 
     def test_without_a_file_it_says_how_to_give_one(self) -> None:
-        assert "--config FILE" in channels("check-config").stderr
+        assert "--config FILE" in forked("check-config").stderr
 
     def test_a_file_where_a_folder_is_needed_is_one(self, config: Path) -> None:
         environ = {"APP_SECRET": "y", "CHANNELS_STORE__PATH": str(config / "channels.db")}
-        done = channels("check-config", "--config", str(config), **environ)
+        done = forked("check-config", "--config", str(config), **environ)
         assert (done.returncode, done.stdout) == (1, "")
         assert "store.path" in done.stderr
 
 
 def test_status_without_a_service_is_one(config: Path) -> None:
-    done = channels("status", "--config", str(config))
+    done = forked("status", "--config", str(config))
     assert (done.returncode, done.stdout) == (1, "")
     assert f"nobody listens on {config.parent / 'channels.db.sock'}" in done.stderr
 
