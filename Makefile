@@ -45,7 +45,7 @@ lint: .venv/tested
 	$(PY) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
 
 test: .venv/tested lint browser ## everything that CI runs
-	$(PY) -m pytest $(ARGS)
+	$(PYTEST) $(SPREAD) $(ARGS)
 
 pictures: .venv/tested browser ## pictures of pages and cards, into tests/browser/pictures
 	CHANNELS_PICTURES=1 $(PY) -m pytest -q tests/browser $(ARGS)

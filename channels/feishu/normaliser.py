@@ -8,34 +8,11 @@ functions is found. `tests/unit/feishu/test_normaliser.py` holds all this to its
 """
 
 import importlib
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.machinery import PathFinder
-from types import ModuleType
 from typing import Any
 
+from channels.feishu.empty_packages import empty_packages
+
 _PACKAGES = ("lark_channel", "lark_channel.channel", "lark_channel.core")
-
-
-@contextmanager
-def _empty_packages() -> Iterator[None]:
-    """Inside, modules of these packages can be imported, and the packages' own code is not run."""
-    added: list[str] = []
-    for name in _PACKAGES:
-        parent = name.rpartition(".")[0]
-        path = sys.modules[parent].__path__ if parent else None
-        spec = PathFinder.find_spec(name, path)
-        if name in sys.modules or spec is None or spec.submodule_search_locations is None:
-            continue
-        package = sys.modules[name] = ModuleType(name)
-        package.__path__ = list(spec.submodule_search_locations)
-        added.append(name)
-    try:
-        yield
-    finally:
-        for name in added:
-            del sys.modules[name]
 
 
 def _make_pipeline() -> Any:
@@ -53,5 +30,5 @@ def _make_pipeline() -> Any:
     )
 
 
-with _empty_packages():
+with empty_packages(*_PACKAGES):
     PIPELINE: Any = _make_pipeline()
