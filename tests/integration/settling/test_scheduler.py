@@ -9,7 +9,7 @@ from channels.ids import SessionId
 from channels.rules.settlement import DEADLINE_MS, PENDING_MOST, session_hash
 from channels.service.life_cycles import InsideAgents, OutsideAgents
 from channels.service.settling import APPLIED_AT_ONCE, SWEEP_MS
-from channels.service.settling_schedule import STOP_WINDOW_MS
+from channels.service.settling_schedule import STOP_WINDOW_MS, STOPS_KEPT
 from channels.store.transactions.closing import sweep_reservations
 from channels.store.transactions.settlement import Acked, apply, status
 from channels.store.transactions.settlement_control import stop
@@ -194,6 +194,16 @@ class TestUnconfirmed:
         assert office.entry(old.key).state == "unconfirmed"
 
 
+async def test_what_ended_by_another_way_is_forgotten(office: Office, ledger: Ledger) -> None:
+    """An operator has applied it: no moment is needed, and it is not tried again."""
+    acked = ledger.end()
+    office.refuse(apply, 1)
+    await office.work()
+    ledger.settle(acked)
+    await office.work(1)
+    assert office.settling_.schedule.entries == {} and office.database.calls["apply"] == 1
+
+
 class TestPermission:
     """Seed §5.4: whether it may go on is asked again where it is written."""
 
@@ -327,6 +337,34 @@ class TestStops:
         assert office.state_of(acked.key) == "pending"
         await office.work(10_000)
         assert office.state_of(acked.key) == "stopped"
+
+    async def test_a_session_that_is_held_back_has_no_timer(self, office: Office, ledger: Ledger) -> None:
+        """Its settlement is due and may not be tried: nobody turns in a circle for it."""
+        turn_id = ledger.start()
+        ledger.finish(turn_id)
+        office.refuse(stop, FOR_EVER)
+        office.settling_.owe_stop(ledger.session_of(turn_id), "demo", "test")
+        for wait_ms in (0, 10_000, 15_000):
+            await office.work(wait_ms)
+        assert office.database.calls["stop"] == 3 and office.database.calls["apply"] == 0
+        assert office.next_in_ms is None
+
+    async def test_one_that_was_stopped_by_another_way_is_confirmed(self, office: Office, ledger: Ledger) -> None:
+        session_id = ledger.session_of(ledger.start())
+        office.refuse(stop, 3)
+        office.settling_.owe_stop(session_id, "demo", "test")
+        for wait_ms in (0, 10_000, 15_000):
+            await office.work(wait_ms)
+        ledger.stop(session_id=session_id)
+        await office.moment()
+        assert office.settling_.schedule.stops == {} and office.database.calls["stop"] == 3
+
+    async def test_only_so_many_are_remembered_the_newest(self, office: Office, ledger: Ledger) -> None:
+        for number in range(STOPS_KEPT + 10):
+            office.settling_.owe_stop(SessionId(f"session {number}"), "demo", "test")
+        kept = office.settling_.schedule.stops
+        assert len(kept) == STOPS_KEPT
+        assert session_hash(SessionId("session 9")) not in kept and session_hash(SessionId("session 10")) in kept
 
     async def test_no_room_for_it_is_visible(self, office: Office, ledger: Ledger) -> None:
         """`settlement_stop_capacity`: every stop that is there still binds something."""
