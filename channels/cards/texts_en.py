@@ -290,8 +290,8 @@ EN = Texts(
     access_withdrawn="The waiting messages were taken back. There is nothing to decide.",
     access_nothing="nothing",
     kept_title="An admin has to let you in",
-    kept_body="Your message is kept, and the admins of this bot have been asked. It is answered as soon as one "
-    "of them agrees; you need not send it again.",
+    kept_body="Your message is kept and waits for an admin of this bot. It is answered as soon as one agrees; you "
+    "need not send it again.",
     kept_approved_title="You have been let in",
     kept_approved="Your kept messages are answered now.",
     kept_denied_title="Your request was declined",
