@@ -192,7 +192,10 @@ class Settling:
 
     async def _try_first(self, entry: Entry, generation: int) -> None:
         """The try that comes with the turn's end; whatever becomes of it, the schedule reads it in the file."""
-        await self._try(entry, generation)
+        try:
+            await self._try(entry, generation)
+        except Exception:
+            log.exception(LOOP_FAILED, loop="settling.first")
         self.wake()
 
     async def _try(self, entry: Entry, generation: int) -> None:
