@@ -273,6 +273,8 @@ async def test_phone(phone: Page, open_house: OpenHouse, keep_picture: Picture) 
     await open_house()
     await open_chat(phone, PRIVATE)
     await say(phone, "思考一下，然后给我 1 个表格")
+    await expect(phone.locator(".topic-box")).to_contain_text("表格 1")
+    await see_reactions(phone, "DONE")  # from here on nothing changes under the finger
     await phone.locator(".topic-box").click()
     card = await see(phone, "已完成")
     await expect(card.locator("table")).to_be_visible()
