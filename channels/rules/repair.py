@@ -5,12 +5,12 @@ the log has a good end of exactly this turn            → Finished: its cards a
 anything else                                          → Interrupted: what was read stays, *Continue* may be offered
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 from channels.rules.agent_event import Outcome, ToolCalled, ToolStatus, ToolUpdated
-from channels.rules.turn import Tool, View, advance
+from channels.rules.turn import AT_WORK, Tool, View, advance
 
 STATUSES = frozenset(status.value for status in ToolStatus)
 GOOD_ENDS = {Outcome.COMPLETED.value: Outcome.COMPLETED, Outcome.MAX_TOKENS.value: Outcome.MAX_TOKENS}
@@ -37,8 +37,11 @@ class Interrupted:
 Verdict = Stopped | Finished | Interrupted
 
 
-def tools_of(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[Tool, ...]:
-    """The tools of one turn as its log entries leave them; some may have been at work."""
+def tools_of(
+    entries: Iterable[tuple[str, Mapping[str, Any]]], never_allowed: Set[str] = frozenset()
+) -> tuple[Tool, ...]:
+    """The tools of one turn as its log entries leave them; some may have been at work. Those that were `never_allowed`,
+    by id, were not: they waited for a yes."""
     view = View("")
     for kind, body in entries:
         match kind, body:
@@ -48,7 +51,10 @@ def tools_of(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[Tool, ..
             case "tool/result", {"tool_id": str(tool_id), "status": str(status)} if status in STATUSES:
                 texts = {name: str(body.get(name, "")) for name in ("output", "diff")}
                 view = advance(view, ToolUpdated(tool_id, ToolStatus(status), **texts))
-    return view.tools
+    return tuple(
+        replace(tool, status=ToolStatus.ASKING) if tool.tool_id in never_allowed and tool.status in AT_WORK else tool
+        for tool in view.tools
+    )
 
 
 def classify_turn(stop_requested: bool, entries: Iterable[tuple[str, Mapping[str, Any]]]) -> Verdict:

@@ -18,7 +18,7 @@ from channels.service.context import Context
 from channels.service.delivery import Delivery
 from channels.service.signals import Signal
 from channels.service.stopping import draw
-from channels.store import sessions, snapshots, turns
+from channels.store import permission_requests, sessions, snapshots, turns
 from channels.store.transactions.repair import repair_turn
 from channels.store.transactions.resume import can_continue
 from channels.store.transactions.run import Finish, uuids_for
@@ -41,6 +41,7 @@ class Wreck:
     last_text: str
     entries: tuple[sessions.LogEntry, ...]
     can_continue: bool
+    never_allowed: frozenset[str]  # tools that still waited for a person's yes
 
 
 class Repair:
@@ -89,7 +90,7 @@ class Repair:
             and context.preferences.replay_interrupted == "ask"
             and await self._resumes(wreck)
         )
-        view = View(turn.turn_id, answer=text, agent=wreck.agent, tools=tools_of(entries))
+        view = View(turn.turn_id, answer=text, agent=wreck.agent, tools=tools_of(entries, wreck.never_allowed))
         cards = draw(finished(view, outcome), context.preferences.language, offer=offer)
         partial: tuple[str, dict[str, object]] = ("assistant/message", {"text": text, "partial": True})
         said = (partial,) if text and not isinstance(verdict, Finished) else ()
@@ -125,5 +126,10 @@ def _wreck(tx: Tx, turn: turns.Turn) -> Wreck:
     entries = tuple(entry for entry in sessions.read_log(tx, turn.session_id) if entry.turn_id == turn.turn_id)
     session = sessions.find_session(tx, turn.session_id)
     return Wreck(
-        turn, session.agent if session else "", snapshot.last_text if snapshot else "", entries, can_continue(tx, turn)
+        turn,
+        session.agent if session else "",
+        snapshot.last_text if snapshot else "",
+        entries,
+        can_continue(tx, turn),
+        permission_requests.never_allowed(tx, turn.turn_id),
     )

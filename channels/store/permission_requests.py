@@ -35,6 +35,9 @@ END_OF_OWNERS = """
 UPDATE permission_requests SET state = 'ended', why = :why, decided_at = :now, version = version + 1
 WHERE owner_epoch < :epoch AND state = 'pending'
 """
+NEVER_ALLOWED = """
+SELECT tool FROM permission_requests WHERE turn_id = :turn_id GROUP BY tool HAVING sum(state = 'allowed') = 0
+"""
 SET_DRAWN = "UPDATE permission_requests SET drawn = :version WHERE token = :token AND drawn < :version"
 SET_MESSAGE = "UPDATE permission_requests SET message_id = :message_id WHERE token = :token"
 DRAW_AGAIN = "UPDATE permission_requests SET version = version + 1 WHERE token = :token"
@@ -122,6 +125,11 @@ def end_of_turn(tx: Tx, turn_id: TurnId, why: str, now: int) -> int:
 def end_of_owners(tx: Tx, epoch: OwnerEpoch, why: str, now: int) -> int:
     """A new boot: the agents that asked under earlier owners are gone."""
     return tx.execute(END_OF_OWNERS, {"epoch": epoch, "why": why, "now": now})
+
+
+def never_allowed(tx: Tx, turn_id: TurnId) -> frozenset[str]:
+    """The ids of the turn's tools that were asked about and did not get a yes."""
+    return frozenset(str(row[0]) for row in tx.rows(NEVER_ALLOWED, {"turn_id": turn_id}))
 
 
 def set_drawn(tx: Tx, token: str, version: int) -> None:

@@ -4,9 +4,11 @@ import asyncio
 
 import pytest
 
+from channels.cards.texts import texts
 from channels.emulator import GROUP
 from channels.rules.turn import Phase
 from tests.integration import cards_seen
+from tests.integration.child import KillPoint
 from tests.integration.children import Child
 from tests.integration.conftest import OpenHouse
 from tests.integration.gate.agent import AskingAgent
@@ -258,4 +260,22 @@ async def test_after_a_restart_the_card_says_why_it_is_void(house: House) -> Non
     assert buttons(house, card) == []
     main = await finished(house, message_id)
     assert cards_seen.phase(main) is Phase.INTERRUPTED
+    assert "edit notes.md" in cards_seen.words(main)
+    assert texts("en").interrupted_tools.split("{")[0] not in cards_seen.words(main), "nothing had been allowed"
     assert agent_of(house).answers == []
+
+
+async def test_what_was_allowed_before_a_restart_may_have_been_done(house: House) -> None:
+    await house.stop()
+    decided = (KillPoint("UPDATE permission_requests SET state = :state"), KillPoint("COMMITTED"))
+    child = await Child.start(
+        house.folder, settings_of(house.emulator.url, house.folder, **house.sections), *decided, asking=True
+    )
+    message_id = house.say("edit")
+    card = await asked(house, message_id)
+    pressing = asyncio.create_task(press(house, card, WORDS.allow_once))
+    await child.died()
+    await house.start()
+    main = await finished(house, message_id)
+    assert texts("en").interrupted_tools.format(things="edit notes.md") in cards_seen.words(main)
+    await pressing

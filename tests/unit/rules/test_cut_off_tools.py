@@ -52,6 +52,12 @@ def test_nobody_knows_what_became_of_them() -> None:
     assert [tool.status for tool in stopped.tools] == [ToolStatus.DONE, ToolStatus.FAILED, ToolStatus.FAILED]
 
 
+def test_one_that_nobody_allowed_was_not_at_work() -> None:
+    waiting = finished(View("t", tools=tools_of(map(entry, SAID), {"1", "2"})), Outcome.INTERRUPTED)
+    assert [tool.status for tool in waiting.tools] == [ToolStatus.DONE, ToolStatus.FAILED, ToolStatus.UNKNOWN]
+    assert texts("en").interrupted_tools.split("{")[0] not in reply_cards(waiting, "en")[0].text
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_card_names_those_that_may_have_changed_something(language: str) -> None:
     words = texts(language)
