@@ -61,17 +61,20 @@ def guide_card(language: str, name: str, *, group: bool, topics: bool = True) ->
     return notice_card(words.guide_title.format(name=name), body, language=language)
 
 
-def sessions_card(language: str, lines: Sequence[SessionLine], earlier: int) -> Card:
-    """A person's conversations in one place, the newest first; `earlier`: so many more that are not listed."""
+def sessions_card(language: str, lines: Sequence[SessionLine], earlier: int, archived: Sequence[int] = ()) -> Card:
+    """A person's conversations in one place, the newest first; `earlier`: so many more that are not listed;
+    `archived`: the numbers of those that were put away."""
     words = texts(language)
+    away = [words.sessions_archived.format(numbers=", ".join(map(str, archived)))] if archived else []
     if not lines:
-        return notice_card(words.sessions_title, words.sessions_none, language=language)
+        return notice_card(words.sessions_title, "\n\n".join([words.sessions_none, *away]), language=language)
     elements: list[Element] = [markdown(_session(words, line), f"session_{line.number}") for line in lines]
     if earlier:
         elements.append(small(words.sessions_earlier.format(count=earlier), "earlier"))
+    elements += [small(text, "archived") for text in away]
     elements.append(small(words.sessions_hint, "hint"))
     said = [f"{line.number}. {line.words or words.sessions_unsaid}" for line in lines]
-    text = "\n".join([words.sessions_title, *said, words.sessions_hint])
+    text = "\n".join([words.sessions_title, *said, *away, words.sessions_hint])
     return finish(
         elements,
         text=text,

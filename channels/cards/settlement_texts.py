@@ -124,7 +124,8 @@ _EN = SettlementTexts(
         "lock_busy": "The file is busy; nothing was tried. Try again in a moment.",
         "event_conflict": "This turn was booked with other facts. Those stay; nothing was changed.",
         "invalid_evidence": "There is no such evidence about this reservation, this start and this executor.",
-        "invalid_input": "Give either a session's id, or a key and its payload hash, and nothing else.",
+        "invalid_input": "Give a key and its payload hash, both whole, as `channels settlement status` shows them; "
+        "to stop, a session's id can stand in their place. Nothing was changed.",
         "invalid_settlement_outbox": "The stored settlements cannot be read by this version. They are left as they "
         "are; use "
         "the version that wrote them, or restore a backup.",
@@ -195,7 +196,8 @@ _ZH = SettlementTexts(
         "lock_busy": "文件正忙，没有尝试。请稍后再试。",
         "event_conflict": "这个轮次已按别的事实入账，保持原样，没有改动。",
         "invalid_evidence": "没有关于这份占用、这次启动和这个执行者的证据。",
-        "invalid_input": "请只给会话编号，或者只给键和它的载荷哈希。",
+        "invalid_input": "请给出完整的键和载荷哈希（`channels settlement status` 会列出）；"
+        "停止时也可以只给会话编号。没有任何改动。",
         "invalid_settlement_outbox": "这个版本读不了保存的结算数据，保持原样。请用写入它的版本，或恢复备份。",
     },
 )

@@ -75,9 +75,9 @@ EN = Texts(
     answered_as_text="This answer could not be shown as a card, so here it is as text.",
     refused_title="Not available here",
     refused_dm_off="I do not answer in private chats. Mention me in a group instead.",
-    expired_title="This topic has expired",
-    expired_body="This topic has been quiet for a long time and is closed. Send a new message in the chat to start "
-    "again. /help, /userid, /groupid and /health still work here.",
+    expired_title="This topic is closed",
+    expired_body="Its conversation was archived or deleted, or nothing was said here for a long time. "
+    "Send a new message in the chat to start again. /help, /userid, /groupid and /health still work here.",
     too_long_title="Message too long",
     too_long="Your message has {size} characters; I can read up to {limit}. Please shorten it or send it as a file.",
     neutral_title="Answer follows as text",
@@ -211,6 +211,7 @@ EN = Texts(
     sessions_none="You have no conversation here yet. Just write to begin one.",
     sessions_hint="Send /resume and a number to go back to one.",
     sessions_earlier="… and {count} earlier ones",
+    sessions_archived="Archived: {numbers}. /unarchive and a number take one out again.",
     sessions_facts="answers: {turns} · {tokens}",
     sessions_here="current",
     sessions_unsaid="(nothing said yet)",
@@ -327,6 +328,7 @@ EN = Texts(
     grant_how="Please name a person, for example: @Bob wiki_read code_write 7d 20x. Switches: chat, wiki_read, "
     "wiki_write, code_write, admin; 12h or 7d for how long; 20x for how many messages.",
     grant_unclear="I do not understand “{word}”.",
+    request_unknown="There is no such request, so nothing was changed. /requests lists who is waiting.",
     person_unknown="I know nobody called {name}. Mention the person with @, or write id: and a user id.",
     person_ambiguous="More than one person is called {name}: {ids}. Please write id: and one of these.",
     grant_done="{who} may do: {what}.",

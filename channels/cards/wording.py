@@ -172,6 +172,7 @@ class Texts:
     sessions_none: str
     sessions_hint: str
     sessions_earlier: str  # {count}: earlier ones that are not listed
+    sessions_archived: str  # {numbers}
     sessions_facts: str  # {turns} {tokens}
     sessions_here: str  # marks the one that this place is in
     sessions_unsaid: str
@@ -348,6 +349,7 @@ class Texts:
     admins_only: str
     grant_how: str
     grant_unclear: str  # {word}
+    request_unknown: str
     person_unknown: str  # {name}
     person_ambiguous: str  # {name}, {ids}
     grant_done: str  # {who}, {what}

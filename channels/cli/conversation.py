@@ -45,13 +45,23 @@ async def ask(emulator: "Emulator", text: str, speaker: str, wait_s: float) -> A
     except TimeoutError:
         seen = "an unfinished answer" if emulator.ledger.visible_replies(message_id) else "no answer"
         raise CheckFailed(f"{seen} within {wait_s:g} s; --wait gives more time, --verbose shows the log.") from None
+    if _is_asking(emulator, message_id):
+        raise CheckFailed(
+            "the agent asks on a card whether it may go on, and with --say nobody can press its buttons. Nothing was "
+            "changed. Run the demo without --say and decide on its chat page."
+        )
     return read_answer(emulator, message_id)
 
 
 async def _settle(emulator: "Emulator", message_id: str) -> None:
-    """Until the answer is whole and stays so for a moment (its cards and reactions are separate calls)."""
+    """Until the answer is whole and stays so for a moment (its cards and reactions are separate calls), or a person is
+    asked."""
     while True:
-        await emulator.ledger.until(lambda: is_whole(emulator, message_id), timeout_s=86_400)
+        await emulator.ledger.until(
+            lambda: is_whole(emulator, message_id) or _is_asking(emulator, message_id), timeout_s=86_400
+        )
+        if _is_asking(emulator, message_id):
+            return
         before = _picture(emulator, message_id)
         await asyncio.sleep(_QUIET_S)
         if is_whole(emulator, message_id) and _picture(emulator, message_id) == before:
@@ -64,6 +74,12 @@ def is_whole(emulator: "Emulator", message_id: str) -> bool:
     cards = [_card(emulator, reply.message_id) for reply in replies]
     streaming = any(card and card.get("config", {}).get("streaming_mode") for card in cards)
     return bool(replies) and not streaming and "Typing" not in emulator.ledger.reactions(message_id)
+
+
+def _is_asking(emulator: "Emulator", message_id: str) -> bool:
+    """Whether the turn waits for what a person decides on a card."""
+    cards = [_card(emulator, reply.message_id) for reply in emulator.ledger.visible_replies(message_id)]
+    return any(card and card.get("header", {}).get("template") == TEMPLATES[Phase.ASKING] for card in cards)
 
 
 def read_answer(emulator: "Emulator", message_id: str) -> Answer:

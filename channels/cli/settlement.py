@@ -31,8 +31,8 @@ def status(config: ConfigFile = None, as_json: AsJson = False) -> None:
     print(f"{'paused' if answer['paused'] else 'running'}  generation: {answer['generation']}")
     for one in answer["pending"]:
         error = f"  {one['last_error']}" if one["last_error"] else ""
-        tried = f"attempts: {one['attempts']}"
-        print(f"pending  {one['key']}  {one['state']}  {tried}  until {_moment(one['deadline'])}{error}")
+        handle, tried = f"{one['key']}  {one['payload_hash']}", f"attempts: {one['attempts']}"
+        print(f"pending  {handle}  {one['state']}  {tried}  until {_moment(one['deadline'])}{error}")
     for one in answer["history"]:
         print(f"ended    {one['key']}  {one['state']}  {one['way'] or '-'}  {_moment(one['retired_at'])}")
     for one in answer["stops"]:

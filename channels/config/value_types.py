@@ -39,7 +39,10 @@ def _read_secret(value: Any, info: ValidationInfo) -> SecretSource:
 def _read_path(value: Any, info: ValidationInfo) -> Path:
     if not isinstance(value, str | Path) or not str(value).strip():
         raise _fault("must be a path in quotes")
-    return _folder(info) / Path(value).expanduser()
+    path, folder = Path(value).expanduser(), _folder(info)
+    while not path.is_absolute() and path.parts[:1] == ("..",):  # people read these paths: without a/../b
+        path, folder = Path(*path.parts[1:]), folder.resolve().parent
+    return folder / path
 
 
 def _read_address(value: Any) -> str:

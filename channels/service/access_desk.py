@@ -257,6 +257,7 @@ class AccessDesk:
             "denied": words.toast_access_was_denied,
             "expired": words.toast_access_expired,
             "withdrawn": words.toast_access_withdrawn,
+            "unknown": words.request_unknown,
         }
         return Refused("unknown_request" if why == "unknown" else why, said.get(why, words.toast_unknown))
 

@@ -17,6 +17,7 @@ from channels.store.transactions.converse import (
     Agents,
     Answer,
     Numbered,
+    archived_numbers,
     change_folder,
     find_current,
     find_numbered,
@@ -61,7 +62,8 @@ class SessionCommands:
 
     async def _sessions(self, message: Message) -> Card:
         shown, earlier = await self._context.database.read(list_sessions, message, LISTED)
-        return sessions_card(self._language, [self._line(one) for one in shown], earlier)
+        archived = await self._context.database.read(archived_numbers, message, LISTED)
+        return sessions_card(self._language, [self._line(one) for one in shown], earlier, archived)
 
     async def _resume(self, arguments: str, message: Message) -> Decided:
         context, words = self._context, texts(self._language)

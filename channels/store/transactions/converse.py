@@ -127,7 +127,7 @@ def start_anew(
 
 def list_sessions(tx: Tx, message: Message, most: int) -> tuple[list[Numbered], int]:
     """A person's newest sessions in this chat, the newest first, and how many more there are. What is archived is left
-    out."""
+    out: see `archived_numbers`."""
     found = sessions.sessions_of_place(tx, message.envelope.chat_id, message.envelope.sender.user_id)
     current, shown = find_current(tx, message), []
     for number in range(len(found), 0, -1):
@@ -139,6 +139,13 @@ def list_sessions(tx: Tx, message: Message, most: int) -> tuple[list[Numbered], 
         if len(shown) == most:
             return shown, number - 1
     return shown, 0
+
+
+def archived_numbers(tx: Tx, message: Message, most: int) -> list[int]:
+    """The numbers of a person's newest sessions in this chat that can be taken out again, the newest first."""
+    found = sessions.sessions_of_place(tx, message.envelope.chat_id, message.envelope.sender.user_id)
+    archived = [number for number, one in enumerate(found, 1) if one.archived_at is not None and not one.deleted_at]
+    return archived[::-1][:most]
 
 
 def find_numbered(tx: Tx, message: Message, number: int) -> Numbered | None:

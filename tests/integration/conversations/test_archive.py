@@ -42,7 +42,9 @@ async def test_archived_taken_out_and_gone_on_with(open_house: OpenHouse) -> Non
     listed = await say(house, "/sessions")
     assert "apples" not in listed and "**2.** pears are green" in listed, "numbers never change"
     assert WORDS.resume_archived.format(number=1) in await say(house, "/resume 1")
+    assert WORDS.sessions_archived.format(numbers="1") in listed
     assert WORDS.unarchive_done in await say(house, "/unarchive 1")
+    assert WORDS.sessions_archived.split("{")[0] not in await say(house, "/sessions")
     assert WORDS.unarchive_unchanged in await say(house, "/unarchive 1")
     assert "apples are red" in await say(house, "/resume 1")
     again, _ = await house.ask("what did I say before")

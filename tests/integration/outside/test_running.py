@@ -171,6 +171,12 @@ class TestDemo:
         assert out
         assert err == "channels: the turn ended with a failure; the text above says which.\n"
 
+    async def test_a_question_to_a_person_is_one_at_once(self) -> None:
+        start_of = start("demo", "--say", "ask permission", "--wait", "3000", "--port", "0")
+        code, out, err = await ended(await start_of)
+        assert (code, out) == (1, "")
+        assert "nobody can press its buttons" in err and "without --say" in err
+
     async def test_no_answer_in_time_is_one(self) -> None:
         code, out, err = await ended(await start("demo", "--say", "work 50 seconds", "--wait", "1", "--port", "0"))
         assert (code, out) == (1, "")

@@ -73,7 +73,8 @@ class TestReading:
         assert over_socket == over_cli
         said = await say(house, "/settlement")
         assert pending["key"][:12] in said and WORDS.pending.format(count=1) in said
-        assert pending["key"] in await output_of(house, "settlement", "status")
+        handle = f"{pending['key']}  {pending['payload_hash']}"
+        assert handle in await output_of(house, "settlement", "status"), "what `settlement apply` takes"
         assert house.service is not None
         shown = await house.service.parts.ledger.desk.status()
         assert [one.key for one in shown.status.pending] == [pending["key"]]

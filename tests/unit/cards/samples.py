@@ -318,6 +318,7 @@ def _conversations(language: str) -> dict[str, Card]:
         "expired": expired_card(language),
         "queue_full": queue_full_card(language, 20),
         "sessions": sessions_card(language, lines, 8),
+        "sessions_archived": sessions_card(language, lines[:1], 0, [11, 9]),
         "sessions_none": sessions_card(language, [], 0),
         "usage": usage_card(
             language, UsageLine(0, 0, 0, 0), UsageLine(7, 2, 12_345, 678), UsageLine(70, 9, 123_456, 6_780)

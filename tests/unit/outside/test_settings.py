@@ -117,6 +117,12 @@ def test_relative_paths_belong_to_the_folder_of_the_file(tmp_path: Path) -> None
     settings = load_settings(file, {})
     assert settings.store.path == tmp_path / "data" / "channels.db"
     assert settings.feishu.app_secret == Reference("file", str(tmp_path / "secret"))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "config")
+    below = tmp_path / "link" / "channels.toml"
+    below.write_text(file.read_text().replace("data/channels.db", "../data/../channels.db"))
+    place = str(load_settings(below, {}).store.path)
+    assert place == str(tmp_path.resolve() / "data" / ".." / "channels.db"), "only what leads out of the folder goes"
 
 
 @pytest.mark.parametrize(
