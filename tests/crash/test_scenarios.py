@@ -10,79 +10,80 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.children import WarmParent
 from tests.crash.report_008 import FAILED, NAMED, OK, REFUSED, main
 from tests.crash.trial import Scenario, Trial, assert_holds, carry_out
 
 pytestmark = pytest.mark.timeout(180)
 
 
-async def hold(name: str, folder: Path) -> None:
-    assert_holds(await carry_out(NAMED[name], folder))
+async def hold(name: str, folder: Path, parent: WarmParent) -> None:
+    assert_holds(await carry_out(NAMED[name], folder, parent))
 
 
-async def test_a1_no_ack_before_the_commit(tmp_path: Path) -> None:
-    await hold("A1", tmp_path)
+async def test_a1_no_ack_before_the_commit(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("A1", tmp_path, parent)
 
 
-async def test_a2_memory_is_not_the_only_way_forward(tmp_path: Path) -> None:
-    await hold("A2", tmp_path)
+async def test_a2_memory_is_not_the_only_way_forward(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("A2", tmp_path, parent)
 
 
-async def test_a3_queued_work_goes_on_under_its_own_key(tmp_path: Path) -> None:
-    await hold("A3", tmp_path)
+async def test_a3_queued_work_goes_on_under_its_own_key(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("A3", tmp_path, parent)
 
 
-async def test_b1_nothing_starts_before_it_is_registered(tmp_path: Path) -> None:
-    await hold("B1", tmp_path)
+async def test_b1_nothing_starts_before_it_is_registered(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("B1", tmp_path, parent)
 
 
-async def test_b2_a_deposed_owner_enters_nothing(tmp_path: Path) -> None:
-    await hold("B2", tmp_path)
+async def test_b2_a_deposed_owner_enters_nothing(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("B2", tmp_path, parent)
 
 
-async def test_b3_two_starts_under_one_epoch_enter_once(tmp_path: Path) -> None:
-    await hold("B3", tmp_path)
+async def test_b3_two_starts_under_one_epoch_enter_once(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("B3", tmp_path, parent)
 
 
-async def test_b4_entered_and_killed_before_the_effect_is_not_run_again(tmp_path: Path) -> None:
-    await hold("B4", tmp_path)
+async def test_b4_entered_and_killed_before_the_effect_is_not_run_again(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("B4", tmp_path, parent)
 
 
-async def test_b5_entered_and_killed_after_the_effect_is_not_run_again(tmp_path: Path) -> None:
-    await hold("B5", tmp_path)
+async def test_b5_entered_and_killed_after_the_effect_is_not_run_again(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("B5", tmp_path, parent)
 
 
-async def test_c1_release_quota_and_receipt_are_one_commit(tmp_path: Path) -> None:
-    await hold("C1", tmp_path)
+async def test_c1_release_quota_and_receipt_are_one_commit(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("C1", tmp_path, parent)
 
 
-async def test_c2_killed_before_the_commit_everything_is_rolled_back(tmp_path: Path) -> None:
-    await hold("C2", tmp_path)
+async def test_c2_killed_before_the_commit_everything_is_rolled_back(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("C2", tmp_path, parent)
 
 
-async def test_c3_killed_after_the_commit_the_retry_reads_it_back(tmp_path: Path) -> None:
-    await hold("C3", tmp_path)
+async def test_c3_killed_after_the_commit_the_retry_reads_it_back(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("C3", tmp_path, parent)
 
 
-async def test_c4_two_proofs_at_once_release_once(tmp_path: Path) -> None:
-    await hold("C4", tmp_path)
+async def test_c4_two_proofs_at_once_release_once(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("C4", tmp_path, parent)
 
 
-async def test_d1_a_name_releases_nothing(tmp_path: Path) -> None:
-    await hold("D1", tmp_path)
+async def test_d1_a_name_releases_nothing(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("D1", tmp_path, parent)
 
 
-async def test_d2_only_the_whole_identity_counts(tmp_path: Path) -> None:
-    await hold("D2", tmp_path)
+async def test_d2_only_the_whole_identity_counts(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("D2", tmp_path, parent)
 
 
-async def test_d3_an_old_fact_is_kept_and_gives_no_right(tmp_path: Path) -> None:
-    await hold("D3", tmp_path)
+async def test_d3_an_old_fact_is_kept_and_gives_no_right(tmp_path: Path, parent: WarmParent) -> None:
+    await hold("D3", tmp_path, parent)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMED if name.startswith("E")])
-async def test_beyond_the_report(tmp_path: Path, name: str) -> None:
-    await hold(name, tmp_path)
+async def test_beyond_the_report(tmp_path: Path, parent: WarmParent, name: str) -> None:
+    await hold(name, tmp_path, parent)
 
 
 def test_all_fifteen_are_there() -> None:

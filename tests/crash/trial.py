@@ -40,9 +40,13 @@ class Scenario:
 
 @dataclass
 class Trial:
-    """One run of one scenario in a folder of its own. `processes` and `kills` count real ones."""
+    """One run of one scenario in a folder of its own. `processes` and `kills` count real ones.
+
+    `parent` forks its services; without one, every stage starts (and imports) its own.
+    """
 
     folder: Path
+    parent: WarmParent | None = None
     claims: list[Claim] = field(default_factory=list)
     processes: int = 0
     kills: int = 0
@@ -78,8 +82,10 @@ class Trial:
 
     async def stage(self, kills: dict[int, tuple[str, int]], **platform: Any) -> Stage:
         """A service against the emulator whose n-th boot dies at the given point; the first is waited for."""
-        parent = await WarmParent.start()
-        self._undo.push_async_callback(parent.stop)
+        parent = self.parent
+        if parent is None:
+            parent = await WarmParent.start()
+            self._undo.push_async_callback(parent.stop)
         stage = Stage(parent, self.folder, kills, platform=platform, sections=ALONE)
         await self._undo.enter_async_context(stage)
         await stage.ready()
@@ -144,10 +150,10 @@ class Outcome:
         }
 
 
-async def carry_out(scenario: Scenario, folder: Path) -> Outcome:
+async def carry_out(scenario: Scenario, folder: Path, parent: WarmParent | None = None) -> Outcome:
     """Run it; an error is part of the outcome."""
     observed, error = "", ""
-    async with Trial(folder) as trial:
+    async with Trial(folder, parent) as trial:
         try:
             observed = await scenario.run(trial)
         except Exception as raised:  # the head of one scenario: the others are run all the same
