@@ -110,6 +110,12 @@ async def walk(page: Page, house: House, take_picture: Picture, name: str) -> No
         await expect(page.locator("body")).to_have_attribute("data-ready", "yes")
         await expect(page.locator("h1")).to_have_count(1)
         await assert_fits(page)
+        before = page.viewport_size
+        assert before is not None
+        if before["width"] < DESKTOP["width"]:
+            await page.set_viewport_size({"width": 320, "height": 640})  # the narrowest that people carry
+            await assert_fits(page)
+            await page.set_viewport_size(before)
         await take_picture(page, f"admin-{name}-{title}")
 
 
