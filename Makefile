@@ -1,4 +1,4 @@
-# Two commands matter: `make demo` and `make check`. Everything works from an empty clone and again on top of itself.
+# Two commands matter: `make demo` and `make test`. Everything works from an empty clone and again on top of itself.
 
 PYTHON ?= python3
 ARGS   ?=

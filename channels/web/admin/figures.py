@@ -68,9 +68,10 @@ def _connection(connection: Mapping[str, Any], words: Words) -> tuple[Figure, ..
 
 def _messages(status: Mapping[str, Any], words: Words) -> tuple[Figure, ...]:
     inbox, outbox, turns = status["inbox"], status["outbox"], status["turns"]
+    undecided = [waiting for state, waiting in inbox.items() if state != "queued"]  # a turn has those: told below
     unknown, pending = outbox.get("unknown", {}).get("count", 0), outbox.get("pending")
     return (
-        Figure("inbox", words["inbox"], _waiting(inbox.values(), words), _age_tone(inbox.get("accepted"))),
+        Figure("inbox", words["inbox"], _waiting(undecided, words), _age_tone(inbox.get("accepted"))),
         Figure("outbox", words["outbox"], _waiting([pending], words), _age_tone(pending), f"{OUTBOX}pending"),
         Figure("unknown", words["unknown_deliveries"], str(unknown), "bad" if unknown else "good", f"{OUTBOX}unknown"),
         Figure("running", words["running"], str(turns.get("running", 0))),

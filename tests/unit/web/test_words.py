@@ -103,7 +103,11 @@ def test_what_is_wrong_stands_out() -> None:
     found = figures(
         state="degraded",
         connection=STATUS["connection"] | {"state": "waiting", "last_heard_s_ago": 400.0, "last_loss": "closed"},
-        inbox={"accepted": {"count": 2, "oldest_s": 90}, "kept": {"count": 1, "oldest_s": 4000}},
+        inbox={
+            "accepted": {"count": 2, "oldest_s": 90},
+            "kept": {"count": 1, "oldest_s": 4000},
+            "queued": {"count": 5, "oldest_s": 9000},
+        },
         outbox={"pending": {"count": 1, "oldest_s": 5}, "unknown": {"count": 3, "oldest_s": 9}},
         missed={"gaps": [{}], "unreadable": [{}, {}], "undecided": [{"messages": 4}, {"messages": 1}]},
         restored={"in_quarantine": True, "left_to_compare": {"messages": 2, "turns": 1}},
