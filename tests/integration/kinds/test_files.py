@@ -125,6 +125,7 @@ async def test_pictures_that_are_refused_are_refused_once(open_house: OpenHouse)
     running = house.say("work 600 seconds")
     topic = (await house.shown(running)).thread_id
     await house.held("SELECT count(*) FROM routes")
+    await house.held("SELECT count(*) FROM turns WHERE state = 'entered'", 1)  # its card is shown before that
     house.say("waits", thread_id=topic)
     await house.held("SELECT count(*) FROM turns WHERE state = 'queued'", 1)
     first, second = [send(house, "", PNG + bytes([number]), "image", thread_id=topic) for number in range(2)]
