@@ -22,7 +22,7 @@ NOT_REACHED: dict[str, str] = {
     "outbox.NEXT_DUE": "no loop asks for it",
     "outbox.SELECT_OF_TURN": "no loop asks for it",
     "access_requests.REDRAW": "needs a change between a card's commit and its first attempt, a millisecond later",
-    "settlements.NOTE_REFUSAL": "needs a session put away between a look and its settlement's commit, a millisecond later",
+    "settlements.NOTE_REFUSAL": "needs a session put away between a look and the commit, a millisecond later",
     "outbox.REDRAW_UNSENT": "needs a change between a pending card's commit and its first attempt, a millisecond later",
 }
 
